@@ -34,7 +34,7 @@ static bool is_loss(cl_int r)
 	return r == CL_DEVICE_NOT_AVAILABLE || r == CL_INVALID_CONTEXT;
 }
 
-static int outcome(cl_int r)
+static int backend_outcome(cl_int r)
 {
 	if (r == CL_SUCCESS)
 		return 0;
@@ -47,14 +47,14 @@ static int outcome(cl_int r)
  * A stand-in's creation is the call that it stands for, once; an error of that call is its own
  * affair.
  */
-static int create_stand_in(struct slu_headroom *headroom)
+static int stand_in_create(struct slu_headroom *headroom)
 {
 	if (slu_headroom_is_refusal(headroom->r))
 		headroom->r = headroom->attempt(headroom);
 	return slu_headroom_is_refusal(headroom->r) ? SLU_BACKEND_E_REFUSED : 0;
 }
 
-static int create_now(struct slu_device *device, struct slu_unit *unit)
+static int object_create(struct slu_device *device, struct slu_unit *unit)
 {
 	struct slu_proxy *proxy = unit->owner;
 	const void *initial = atomic_exchange(&proxy->initial, NULL);
@@ -64,7 +64,7 @@ static int create_now(struct slu_device *device, struct slu_unit *unit)
 	/* with contents, and for a stand-in, there is no way back */
 	unit->unproven = unit->unproven && !initial && !proxy->headroom;
 	if (proxy->headroom)
-		return create_stand_in(proxy->headroom);
+		return stand_in_create(proxy->headroom);
 	real = slu_real_make(proxy, initial, &r);
 	if (r != CL_SUCCESS && slu_headroom_is_refusal(r))
 		atomic_store(&device->is_eager, true);
@@ -76,7 +76,7 @@ static int create_now(struct slu_device *device, struct slu_unit *unit)
 	if (r != CL_SUCCESS) {
 		proxy->create_error = r;
 		atomic_store(&proxy->initial, initial);
-		return outcome(r);
+		return backend_outcome(r);
 	}
 	proxy->real = real;
 	proxy->generation++;
@@ -88,7 +88,7 @@ static int create_now(struct slu_device *device, struct slu_unit *unit)
 }
 
 /* The children's real objects go first: they are parts of this one. */
-static void destroy_now(struct slu_proxy *proxy)
+static void object_destroy(struct slu_proxy *proxy)
 {
 	struct slu_proxy *child;
 
@@ -131,9 +131,9 @@ static void ticket_end(struct slu_device *device, const struct slu_ticket *ticke
 	slu_layer_give();
 }
 
-static int copy_now(struct slu_device *device, struct slu_proxy *proxy,
-		    enum slu_direction direction, uint64_t offset, void *host, uint64_t bytes,
-		    struct slu_ticket *ret_ticket)
+static int object_copy(struct slu_device *device, struct slu_proxy *proxy,
+		       enum slu_direction direction, uint64_t offset, void *host, uint64_t bytes,
+		       struct slu_ticket *ret_ticket)
 {
 	cl_event event;
 	cl_int r = slu_real_copy(proxy, device, direction, offset, host, bytes, &event);
@@ -146,7 +146,7 @@ static int copy_now(struct slu_device *device, struct slu_proxy *proxy,
 	return 0;
 }
 
-static int poll_now(struct slu_device *device, struct slu_ticket *ticket, bool wait)
+static int ticket_poll(struct slu_device *device, struct slu_ticket *ticket, bool wait)
 {
 	cl_event event = (cl_event)(uintptr_t)ticket->data[0];
 	cl_int status = CL_COMPLETE, r = CL_SUCCESS;
@@ -170,55 +170,55 @@ static int poll_now(struct slu_device *device, struct slu_ticket *ticket, bool w
 
 /* -- the table: our threads stay out of a driver that ends ----------------------------------- */
 
-static void thread_begin(void *data)
+static void backend_thread_begin(void *data)
 {
 	slu_ending_mark_thread();
 }
 
-static int create(void *data, struct slu_unit *unit)
+static int backend_create(void *data, struct slu_unit *unit)
 {
 	int r;
 
 	if (!slu_ending_enter())
 		return slu_error(-EIO);
-	r = create_now(data, unit);
+	r = object_create(data, unit);
 	slu_ending_leave();
 	return r;
 }
 
 /* What is not destroyed here goes with the proxy, or with the process. */
-static void destroy(void *data, struct slu_unit *unit)
+static void backend_destroy(void *data, struct slu_unit *unit)
 {
 	if (!slu_ending_enter())
 		return;
-	destroy_now(unit->owner);
+	object_destroy(unit->owner);
 	slu_ending_leave();
 }
 
-static int copy(void *data, struct slu_unit *unit, enum slu_direction direction, uint64_t offset,
-		void *host, uint64_t bytes, struct slu_ticket *ret_ticket)
+static int backend_copy(void *data, struct slu_unit *unit, enum slu_direction direction,
+			uint64_t offset, void *host, uint64_t bytes, struct slu_ticket *ret_ticket)
 {
 	int r;
 
 	if (!slu_ending_enter())
 		return slu_error(-EIO);
-	r = copy_now(data, unit->owner, direction, offset, host, bytes, ret_ticket);
+	r = object_copy(data, unit->owner, direction, offset, host, bytes, ret_ticket);
 	slu_ending_leave();
 	return r;
 }
 
-static int poll_copy(void *data, struct slu_ticket *ticket, bool wait)
+static int backend_poll(void *data, struct slu_ticket *ticket, bool wait)
 {
 	int r;
 
 	if (!slu_ending_enter())
 		return slu_error(-EIO);
-	r = poll_now(data, ticket, wait);
+	r = ticket_poll(data, ticket, wait);
 	slu_ending_leave();
 	return r;
 }
 
-static int look(struct slu_device *device, bool flush)
+static int backend_look(struct slu_device *device, bool flush)
 {
 	int r;
 
@@ -229,18 +229,18 @@ static int look(struct slu_device *device, bool flush)
 	return r;
 }
 
-static int drain(void *data)
+static int backend_drain(void *data)
 {
-	return look(data, true);
+	return backend_look(data, true);
 }
 
-static int progress(void *data)
+static int backend_progress(void *data)
 {
 	slu_fastpath_tick(data);
-	return look(data, false);
+	return backend_look(data, false);
 }
 
-static int drain_unit(void *data, struct slu_unit *unit)
+static int backend_drain_unit(void *data, struct slu_unit *unit)
 {
 	int r;
 
@@ -252,7 +252,7 @@ static int drain_unit(void *data, struct slu_unit *unit)
 	return r;
 }
 
-static int compare(void *data, struct slu_unit *unit, const void *host, bool always)
+static int backend_compare(void *data, struct slu_unit *unit, const void *host, bool always)
 {
 	int r;
 
@@ -263,21 +263,21 @@ static int compare(void *data, struct slu_unit *unit, const void *host, bool alw
 	return r;
 }
 
-static void will_compare(void *data, struct slu_unit *unit)
+static void backend_will_compare(void *data, struct slu_unit *unit)
 {
 	slu_compare_prepare(data, unit);
 }
 
 const struct slu_backend slu_device_backend = {
 	.name = "opencl",
-	.thread_begin = thread_begin,
-	.create = create,
-	.destroy = destroy,
-	.copy = copy,
-	.poll = poll_copy,
-	.drain = drain,
-	.drain_unit = drain_unit,
-	.compare = compare,
-	.will_compare = will_compare,
-	.progress = progress,
+	.thread_begin = backend_thread_begin,
+	.create = backend_create,
+	.destroy = backend_destroy,
+	.copy = backend_copy,
+	.poll = backend_poll,
+	.drain = backend_drain,
+	.drain_unit = backend_drain_unit,
+	.compare = backend_compare,
+	.will_compare = backend_will_compare,
+	.progress = backend_progress,
 };

@@ -29,7 +29,7 @@ cl_int slu_bind_refresh(struct slu_kernel *kernel)
 }
 
 /* A real object that stands for @proxy where only its kind matters. */
-static cl_mem dummy_for(const struct slu_proxy *proxy)
+static cl_mem bind_dummy_for(const struct slu_proxy *proxy)
 {
 	return slu_context_dummy(
 		proxy->context, proxy->type,
@@ -37,7 +37,7 @@ static cl_mem dummy_for(const struct slu_proxy *proxy)
 }
 
 /* What a dummy proves: buffers are alike, images by type and access. */
-static cl_ulong kind_of(const struct slu_proxy *proxy)
+static cl_ulong object_kind_of(const struct slu_proxy *proxy)
 {
 	cl_ulong kind = (cl_ulong)proxy->type << 8;
 
@@ -53,7 +53,7 @@ void slu_bind_dummies(struct slu_kernel *kernel)
 		if (!slu_kernel_arg_is_live(arg) || !arg->proxy->root->is_movable ||
 		    !arg->generation)
 			continue;
-		dummy = dummy_for(arg->proxy);
+		dummy = bind_dummy_for(arg->proxy);
 		if (dummy && slu_layer_next.clSetKernelArg(kernel->handle, i, sizeof(dummy),
 							   &dummy) == CL_SUCCESS)
 			arg->generation = 0;
@@ -72,15 +72,15 @@ static cl_int bind_movable(struct slu_kernel *kernel, cl_uint index, struct slu_
 
 	if (!arg)
 		return CL_INVALID_ARG_INDEX;
-	if (arg->proven != kind_of(proxy)) {
+	if (arg->proven != object_kind_of(proxy)) {
 		arg->access = SLU_ACCESS_WRITE;
-		dummy = dummy_for(proxy);
+		dummy = bind_dummy_for(proxy);
 		if (dummy) {
 			r = slu_layer_next.clSetKernelArg(kernel->handle, index, sizeof(dummy),
 							  &dummy);
 			if (r != CL_SUCCESS)
 				return r;
-			arg->proven = kind_of(proxy);
+			arg->proven = object_kind_of(proxy);
 			arg->access = slu_argument_access(kernel->handle, index, proxy->type);
 			arg->generation = 0;
 		}
@@ -94,7 +94,7 @@ static cl_int bind_movable(struct slu_kernel *kernel, cl_uint index, struct slu_
 }
 
 /* Notes what the driver was given. The driver first: a launch believes the note. */
-static void note(struct slu_kernel_arg *arg, struct slu_proxy *proxy)
+static void arg_note(struct slu_kernel_arg *arg, struct slu_proxy *proxy)
 {
 	arg->generation = proxy ? proxy->root->generation : 0;
 	arg->serial = proxy ? atomic_load(&proxy->serial) : 0;
@@ -111,7 +111,7 @@ static cl_int bind_present(struct slu_kernel *kernel, cl_uint index, struct slu_
 	if (r == CL_SUCCESS)
 		r = slu_layer_next.clSetKernelArg(kernel->handle, index, sizeof(real), &real);
 	if (r == CL_SUCCESS)
-		note(&kernel->args[index], proxy);
+		arg_note(&kernel->args[index], proxy);
 	return r;
 }
 
@@ -135,10 +135,10 @@ static bool bind_fast(cl_kernel handle, cl_uint index, struct slu_proxy *proxy, 
 	if (!proxy) {
 		*ret_r = slu_layer_next.clSetKernelArg(handle, index, size, value);
 		if (*ret_r == CL_SUCCESS && arg->proxy)
-			note(arg, NULL);
+			arg_note(arg, NULL);
 		return true;
 	}
-	if (!proxy->root->is_movable || arg->proven != kind_of(proxy) || !proxy->root->unit)
+	if (!proxy->root->is_movable || arg->proven != object_kind_of(proxy) || !proxy->root->unit)
 		return false;
 	*ret_r = CL_SUCCESS;
 	if (arg->proxy == proxy && arg->serial == atomic_load(&proxy->serial))
@@ -162,7 +162,7 @@ static cl_int bind_other(struct slu_kernel *kernel, cl_uint index, struct slu_pr
 	r = slu_layer_next.clSetKernelArg(kernel->handle, index, size,
 					  proxy ? (const void *)&proxy->real : value);
 	if (r == CL_SUCCESS && index < kernel->n_args)
-		note(&kernel->args[index], proxy);
+		arg_note(&kernel->args[index], proxy);
 	return r;
 }
 

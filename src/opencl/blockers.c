@@ -30,7 +30,7 @@ struct slu_user_event {
 static struct slu_table user_events; /* guarded by the layer's lock */
 static _Atomic unsigned n_unset;     /* changed under the layer's lock */
 
-static void unref_locked(struct slu_user_event *event)
+static void user_event_unref_locked(struct slu_user_event *event)
 {
 	if (--event->n_refs)
 		return;
@@ -39,15 +39,15 @@ static void unref_locked(struct slu_user_event *event)
 	free(event);
 }
 
-static void set_locked(struct slu_user_event *event)
+static void user_event_set_locked(struct slu_user_event *event)
 {
 	if (!event->is_set)
 		n_unset--;
 	event->is_set = true;
-	unref_locked(event);
+	user_event_unref_locked(event);
 }
 
-static struct slu_user_event *find_locked(cl_event handle)
+static struct slu_user_event *user_event_find_locked(cl_event handle)
 {
 	struct slu_table_node *node = slu_table_find(&user_events, handle);
 
@@ -70,12 +70,12 @@ bool slu_blockers_hold_locked(const struct slu_blockers *set)
 void slu_blockers_clear_locked(struct slu_blockers *set)
 {
 	for (unsigned i = 0; i < set->n_items; i++)
-		unref_locked(set->items[i]);
+		user_event_unref_locked(set->items[i]);
 	free(set->items);
 	*set = (struct slu_blockers){ 0 };
 }
 
-static void add_one_locked(struct slu_blockers *set, struct slu_user_event *event)
+static void blockers_add_one_locked(struct slu_blockers *set, struct slu_user_event *event)
 {
 	struct slu_user_event **items;
 	unsigned n = 0;
@@ -87,7 +87,7 @@ static void add_one_locked(struct slu_blockers *set, struct slu_user_event *even
 			return;
 	for (unsigned i = 0; i < set->n_items; i++)
 		if (set->items[i]->is_set)
-			unref_locked(set->items[i]);
+			user_event_unref_locked(set->items[i]);
 		else
 			set->items[n++] = set->items[i];
 	set->n_items = n;
@@ -103,19 +103,19 @@ void slu_blockers_add_locked(struct slu_blockers *set, cl_uint n_wait, const cl_
 			     const struct slu_blockers *other)
 {
 	for (unsigned i = 0; other && i < other->n_items; i++)
-		add_one_locked(set, other->items[i]);
+		blockers_add_one_locked(set, other->items[i]);
 	for (cl_uint i = 0; wait && i < n_wait; i++) {
-		struct slu_user_event *event = find_locked(wait[i]);
+		struct slu_user_event *event = user_event_find_locked(wait[i]);
 		struct slu_command *command;
 
 		if (event) {
-			add_one_locked(set, event);
+			blockers_add_one_locked(set, event);
 			continue;
 		}
 		command = slu_queue_command_locked(wait[i]);
 		if (command && &command->blockers != set)
 			for (unsigned k = 0; k < command->blockers.n_items; k++)
-				add_one_locked(set, command->blockers.items[k]);
+				blockers_add_one_locked(set, command->blockers.items[k]);
 	}
 }
 
@@ -136,7 +136,7 @@ cl_event slu_call_clCreateUserEvent(cl_context context, cl_int *errcode_ret)
 	else
 		n_unset++;
 	if (old) /* given up by the program without being set, and the handle given again */
-		set_locked(slu_container_of(old, struct slu_user_event, node));
+		user_event_set_locked(slu_container_of(old, struct slu_user_event, node));
 	slu_layer_give();
 	/* what is on its way must not seem to wait for it */
 	slu_fastpath_cover_all();
@@ -153,10 +153,10 @@ cl_int slu_call_clSetUserEventStatus(cl_event handle, cl_int status)
 
 	slu_layer_take();
 	if (status <= CL_COMPLETE)
-		event = find_locked(handle);
+		event = user_event_find_locked(handle);
 	if (event) {
 		slu_table_remove(&user_events, &event->node);
-		set_locked(event);
+		user_event_set_locked(event);
 	}
 	slu_layer_give();
 	return slu_layer_next.clSetUserEventStatus(handle, status);
@@ -170,7 +170,7 @@ cl_int slu_call_clRetainEvent(cl_event handle)
 	if (r || !slu_blockers_exist())
 		return r;
 	slu_layer_take();
-	event = find_locked(handle);
+	event = user_event_find_locked(handle);
 	if (event)
 		event->n_program++;
 	slu_layer_give();
@@ -185,10 +185,10 @@ cl_int slu_call_clReleaseEvent(cl_event handle)
 	if (!slu_blockers_exist())
 		return slu_layer_next.clReleaseEvent(handle);
 	slu_layer_take();
-	event = find_locked(handle);
+	event = user_event_find_locked(handle);
 	if (event && --event->n_program == 0) {
 		slu_table_remove(&user_events, &event->node);
-		unref_locked(event);
+		user_event_unref_locked(event);
 	}
 	slu_layer_give();
 	return slu_layer_next.clReleaseEvent(handle);
@@ -199,8 +199,8 @@ cl_int slu_call_clReleaseEvent(cl_event handle)
  * event is unset, for they hand the block on: through their event, and, as barriers and in
  * in-order queues, to everything behind them.
  */
-static cl_int hand_on(cl_command_queue handle, cl_uint n_wait, const cl_event *wait,
-		      bool is_barrier, cl_event own, cl_event *event)
+static cl_int blockers_hand_on(cl_command_queue handle, cl_uint n_wait, const cl_event *wait,
+			       bool is_barrier, cl_event own, cl_event *event)
 {
 	struct slu_queue *queue = slu_queue_get(handle);
 	struct slu_command *command;
@@ -248,7 +248,7 @@ cl_int slu_call_clEnqueueMarker(cl_command_queue queue, cl_event *event)
 	if (!event || nothing_is_blocked())
 		return slu_layer_next.clEnqueueMarker(queue, event);
 	r = slu_layer_next.clEnqueueMarker(queue, &own);
-	return r ? r : hand_on(queue, 0, NULL, false, own, event);
+	return r ? r : blockers_hand_on(queue, 0, NULL, false, own, event);
 }
 
 cl_int slu_call_clEnqueueMarkerWithWaitList(cl_command_queue queue, cl_uint n_wait,
@@ -260,7 +260,7 @@ cl_int slu_call_clEnqueueMarkerWithWaitList(cl_command_queue queue, cl_uint n_wa
 	if (nothing_is_blocked())
 		return slu_layer_next.clEnqueueMarkerWithWaitList(queue, n_wait, wait, event);
 	r = slu_layer_next.clEnqueueMarkerWithWaitList(queue, n_wait, wait, &own);
-	return r ? r : hand_on(queue, n_wait, wait, false, own, event);
+	return r ? r : blockers_hand_on(queue, n_wait, wait, false, own, event);
 }
 
 cl_int slu_call_clEnqueueBarrierWithWaitList(cl_command_queue queue, cl_uint n_wait,
@@ -272,10 +272,10 @@ cl_int slu_call_clEnqueueBarrierWithWaitList(cl_command_queue queue, cl_uint n_w
 	if (nothing_is_blocked())
 		return slu_layer_next.clEnqueueBarrierWithWaitList(queue, n_wait, wait, event);
 	r = slu_layer_next.clEnqueueBarrierWithWaitList(queue, n_wait, wait, &own);
-	return r ? r : hand_on(queue, n_wait, wait, true, own, event);
+	return r ? r : blockers_hand_on(queue, n_wait, wait, true, own, event);
 }
 
-static void hold_back(cl_command_queue handle, cl_uint n_wait, const cl_event *wait)
+static void blockers_hold_back(cl_command_queue handle, cl_uint n_wait, const cl_event *wait)
 {
 	struct slu_queue *queue = slu_queue_get(handle);
 
@@ -295,7 +295,7 @@ cl_int slu_call_clEnqueueBarrier(cl_command_queue queue)
 	cl_int r = slu_layer_next.clEnqueueBarrier(queue);
 
 	if (!r && !nothing_is_blocked())
-		hold_back(queue, 0, NULL);
+		blockers_hold_back(queue, 0, NULL);
 	return r;
 }
 
@@ -304,6 +304,6 @@ cl_int slu_call_clEnqueueWaitForEvents(cl_command_queue queue, cl_uint n_wait, c
 	cl_int r = slu_layer_next.clEnqueueWaitForEvents(queue, n_wait, wait);
 
 	if (!r && !nothing_is_blocked())
-		hold_back(queue, n_wait, wait);
+		blockers_hold_back(queue, n_wait, wait);
 	return r;
 }

@@ -10,19 +10,19 @@
 #include "opencl/sweep.h"
 
 /* What another device pays for does not move, so this turn need not wait for it. */
-static bool is_waited_for(const struct slu_proxy *root, const struct slu_device *device)
+static bool root_is_waited_for(const struct slu_proxy *root, const struct slu_device *device)
 {
 	return root->device == device ||
 	       (root->is_movable && slu_context_place(root->context, device));
 }
 
-static void name_root(struct slu_bracket *bracket, struct slu_proxy *root)
+static void bracket_name_root(struct slu_bracket *bracket, struct slu_proxy *root)
 {
 	for (size_t i = 0; i < bracket->n_roots; i++)
 		if (bracket->roots[i] == root)
 			return;
 	bracket->roots[bracket->n_roots++] = root;
-	if (root->unit && is_waited_for(root, bracket->queue->device))
+	if (root->unit && root_is_waited_for(root, bracket->queue->device))
 		bracket->units[bracket->n_units++] = root->unit;
 }
 
@@ -54,12 +54,12 @@ cl_int slu_bracket_open(struct slu_bracket *bracket, cl_command_queue queue, siz
 		names[i].proxy = slu_proxy_find(names[i].handle);
 		if (!names[i].proxy)
 			return CL_INVALID_MEM_OBJECT;
-		name_root(bracket, names[i].proxy->root);
+		bracket_name_root(bracket, names[i].proxy->root);
 	}
 	return CL_SUCCESS;
 }
 
-static bool is_leased(const struct slu_bracket *bracket)
+static bool bracket_is_leased(const struct slu_bracket *bracket)
 {
 	uint64_t number = slu_fastpath_number(bracket->queue->device);
 
@@ -74,13 +74,13 @@ static bool bracket_enter_fast(struct slu_bracket *bracket)
 {
 	if (bracket->is_slow || !slu_fastpath_enter(bracket->queue))
 		return false;
-	bracket->is_fast = is_leased(bracket);
+	bracket->is_fast = bracket_is_leased(bracket);
 	if (!bracket->is_fast)
 		slu_fastpath_leave(bracket->queue, NULL, 0, false);
 	return bracket->is_fast;
 }
 
-static cl_int find_reals(struct slu_bracket *bracket)
+static cl_int bracket_find_reals(struct slu_bracket *bracket)
 {
 	cl_int r = CL_SUCCESS;
 
@@ -90,7 +90,7 @@ static cl_int find_reals(struct slu_bracket *bracket)
 }
 
 /* While the command waits for its queue (flight.h), the units that it will name may come in. */
-static void expect(void *data)
+static void bracket_expect(void *data)
 {
 	const struct slu_bracket *bracket = data;
 	const struct slu_device *device = bracket->queue->device;
@@ -105,9 +105,9 @@ cl_int slu_bracket_enter(struct slu_bracket *bracket)
 	cl_int r = CL_SUCCESS;
 
 	if (bracket_enter_fast(bracket))
-		return find_reals(bracket);
+		return bracket_find_reals(bracket);
 	slu_lock_assert_none();
-	slu_flight_wait(bracket->queue, expect, bracket);
+	slu_flight_wait(bracket->queue, bracket_expect, bracket);
 	if (!bracket->has_queue) {
 		slu_queue_ref(bracket->queue);
 		bracket->has_queue = true;
@@ -119,7 +119,7 @@ cl_int slu_bracket_enter(struct slu_bracket *bracket)
 			return r;
 		bracket->is_inside = true;
 	}
-	r = find_reals(bracket);
+	r = bracket_find_reals(bracket);
 	bracket->covers = slu_fastpath_close_run(bracket->queue);
 	return r;
 }
@@ -133,7 +133,7 @@ cl_int slu_bracket_begin(struct slu_bracket *bracket, cl_command_queue queue, si
 }
 
 /* What the command wrote; and that the next launch may take the fast path. */
-static void mark(struct slu_bracket *bracket)
+static void bracket_mark(struct slu_bracket *bracket)
 {
 	if (bracket->is_inside)
 		slu_fastpath_note_crowd(bracket->queue->device);
@@ -152,7 +152,7 @@ static void mark(struct slu_bracket *bracket)
 	}
 }
 
-static void forget(struct slu_bracket *bracket)
+static void bracket_free(struct slu_bracket *bracket)
 {
 	if (bracket->units != bracket->few_units)
 		free(bracket->units);
@@ -167,7 +167,7 @@ static cl_int bracket_end_fast(struct slu_bracket *bracket, cl_int r, cl_bool bl
 	cl_event own = r == CL_SUCCESS ? bracket->event : NULL;
 
 	slu_fastpath_leave(bracket->queue, bracket->roots, bracket->n_roots, r == CL_SUCCESS);
-	forget(bracket);
+	bracket_free(bracket);
 	if (own && blocking)
 		r = slu_layer_next.clWaitForEvents(1, &own);
 	if (own && event)
@@ -178,7 +178,7 @@ static cl_int bracket_end_fast(struct slu_bracket *bracket, cl_int r, cl_bool bl
 }
 
 /* @device: the queue's, which may be gone with its last command. */
-static void leave(struct slu_bracket *bracket, struct slu_device *device)
+static void bracket_leave(struct slu_bracket *bracket, struct slu_device *device)
 {
 	if (bracket->has_queue)
 		slu_queue_unref(bracket->queue);
@@ -189,7 +189,7 @@ static void leave(struct slu_bracket *bracket, struct slu_device *device)
 }
 
 /* What the program has waited for need not be asked about again. */
-static cl_int wait_for(struct slu_queue *queue, cl_event event, uint64_t covers)
+static cl_int bracket_wait_for(struct slu_queue *queue, cl_event event, uint64_t covers)
 {
 	cl_int r = slu_layer_next.clWaitForEvents(1, &event);
 
@@ -211,7 +211,7 @@ cl_int slu_bracket_end(struct slu_bracket *bracket, cl_int r, cl_bool blocking, 
 	if (bracket->is_fast)
 		return bracket_end_fast(bracket, r, blocking, event);
 	if (r == CL_SUCCESS)
-		mark(bracket);
+		bracket_mark(bracket);
 	if (own && (blocking || event))
 		slu_layer_next.clRetainEvent(own);
 	if (own && blocking)
@@ -222,11 +222,11 @@ cl_int slu_bracket_end(struct slu_bracket *bracket, cl_int r, cl_bool blocking, 
 				bracket->n_roots);
 		bracket->has_queue = false;
 	}
-	leave(bracket, device);
-	forget(bracket);
+	bracket_leave(bracket, device);
+	bracket_free(bracket);
 
 	if (own && blocking)
-		r = wait_for(queue, own, bracket->covers);
+		r = bracket_wait_for(queue, own, bracket->covers);
 	if (own && event)
 		*event = own;
 	else if (own && blocking)
@@ -247,9 +247,9 @@ bool slu_bracket_is_refused(const struct slu_bracket *bracket, cl_int r)
 
 void slu_bracket_retreat(struct slu_bracket *bracket)
 {
-	leave(bracket, bracket->queue->device);
+	bracket_leave(bracket, bracket->queue->device);
 	slu_client_unit_unmake(bracket->units, bracket->n_units);
-	forget(bracket);
+	bracket_free(bracket);
 }
 
 bool slu_bracket_again(struct slu_bracket *bracket, cl_int r)
@@ -300,7 +300,7 @@ cl_int slu_bracket_real(struct slu_proxy *proxy, cl_mem *ret_real)
 }
 
 /* One thread at a time tells the client, in the end what the count says then. */
-static void tell(struct slu_proxy *root, int by, enum slu_frozen why)
+static void hold_report(struct slu_proxy *root, int by, enum slu_frozen why)
 {
 	slu_layer_take();
 	root->n_holds = (uint32_t)((int)root->n_holds + by);
@@ -322,10 +322,10 @@ static void tell(struct slu_proxy *root, int by, enum slu_frozen why)
 
 void slu_bracket_hold(struct slu_proxy *root, enum slu_frozen why)
 {
-	tell(root, 1, why);
+	hold_report(root, 1, why);
 }
 
 void slu_bracket_unhold(struct slu_proxy *root)
 {
-	tell(root, -1, SLU_FROZEN_NO);
+	hold_report(root, -1, SLU_FROZEN_NO);
 }

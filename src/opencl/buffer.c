@@ -19,8 +19,8 @@
 #include "opencl/headroom.h"
 #include "opencl/memory.h"
 
-static cl_int check(const struct slu_context *context, cl_mem_flags flags, size_t size,
-		    const void *host_ptr)
+static cl_int buffer_check(const struct slu_context *context, cl_mem_flags flags, size_t size,
+			   const void *host_ptr)
 {
 	cl_int r = slu_alloc_check_flags(flags, host_ptr);
 
@@ -29,8 +29,8 @@ static cl_int check(const struct slu_context *context, cl_mem_flags flags, size_
 	return r;
 }
 
-static cl_int create_movable(struct slu_context *context, cl_mem_flags flags, size_t size,
-			     void *host_ptr, struct slu_proxy **ret_proxy)
+static cl_int buffer_create_movable(struct slu_context *context, cl_mem_flags flags, size_t size,
+				    void *host_ptr, struct slu_proxy **ret_proxy)
 {
 	const struct slu_proxy like = {
 		.type = CL_MEM_OBJECT_BUFFER,
@@ -43,13 +43,14 @@ static cl_int create_movable(struct slu_context *context, cl_mem_flags flags, si
 				 ret_proxy);
 }
 
-static bool may_move(const struct slu_context *context, cl_mem_flags flags, bool has_properties)
+static bool buffer_may_move(const struct slu_context *context, cl_mem_flags flags,
+			    bool has_properties)
 {
 	return context->is_managed && !has_properties && !(flags & CL_MEM_ALLOC_HOST_PTR) &&
 	       !(flags & ~(cl_mem_flags)SLU_MEMORY_KNOWN_FLAGS);
 }
 
-static enum slu_frozen reason(cl_mem_flags flags)
+static enum slu_frozen buffer_frozen_reason(cl_mem_flags flags)
 {
 	return flags & CL_MEM_ALLOC_HOST_PTR ? SLU_FROZEN_NO
 	       : flags & CL_MEM_USE_HOST_PTR ? SLU_FROZEN_HOST_PTR
@@ -67,7 +68,7 @@ struct making {
 	cl_mem made;
 };
 
-static cl_int attempt(struct slu_headroom *headroom)
+static cl_int buffer_attempt(struct slu_headroom *headroom)
 {
 	struct making *m = slu_container_of(headroom, struct making, headroom);
 	cl_int r = CL_SUCCESS;
@@ -81,8 +82,8 @@ static cl_int attempt(struct slu_headroom *headroom)
 	return r ? r : slu_headroom_prove(m->known, m->made);
 }
 
-static cl_int create_fixed(struct slu_context *context, struct making *m, enum slu_frozen why,
-			   struct slu_proxy **ret_proxy)
+static cl_int buffer_create_fixed(struct slu_context *context, struct making *m,
+				  enum slu_frozen why, struct slu_proxy **ret_proxy)
 {
 	struct slu_reserve reserve = { 0 };
 	cl_int r;
@@ -102,10 +103,10 @@ static cl_int create_fixed(struct slu_context *context, struct making *m, enum s
 	return r;
 }
 
-static cl_mem create(cl_context handle, const cl_mem_properties *properties, cl_mem_flags flags,
-		     size_t size, void *host_ptr, cl_int *errcode_ret)
+static cl_mem buffer_create(cl_context handle, const cl_mem_properties *properties,
+			    cl_mem_flags flags, size_t size, void *host_ptr, cl_int *errcode_ret)
 {
-	struct making m = { .headroom.attempt = attempt,
+	struct making m = { .headroom.attempt = buffer_attempt,
 			    .context = handle,
 			    .properties = properties,
 			    .flags = flags,
@@ -118,14 +119,14 @@ static cl_mem create(cl_context handle, const cl_mem_properties *properties, cl_
 	r = slu_context_get(handle, &context);
 	if (r)
 		return slu_memory_answer(NULL, r, errcode_ret);
-	if (!may_move(context, flags, properties && properties[0])) {
-		r = create_fixed(context, &m, reason(flags), &proxy);
+	if (!buffer_may_move(context, flags, properties && properties[0])) {
+		r = buffer_create_fixed(context, &m, buffer_frozen_reason(flags), &proxy);
 	} else {
-		r = check(context, flags, size, host_ptr);
+		r = buffer_check(context, flags, size, host_ptr);
 		if (r)
 			slu_context_unref(context);
 		else
-			r = create_movable(context, flags, size, host_ptr, &proxy);
+			r = buffer_create_movable(context, flags, size, host_ptr, &proxy);
 	}
 	return slu_memory_answer(r ? NULL : slu_proxy_handle(proxy), r, errcode_ret);
 }
@@ -134,7 +135,8 @@ static cl_mem create(cl_context handle, const cl_mem_properties *properties, cl_
  * What a sub-buffer may say differs from its parent only within what the parent allows; what it
  * does not say it inherits.
  */
-static cl_int inherit(const struct slu_proxy *parent, cl_mem_flags flags, cl_mem_flags *ret_flags)
+static cl_int sub_buffer_inherit(const struct slu_proxy *parent, cl_mem_flags flags,
+				 cl_mem_flags *ret_flags)
 {
 	cl_mem_flags above = parent->flags;
 
@@ -157,8 +159,8 @@ static cl_int inherit(const struct slu_proxy *parent, cl_mem_flags flags, cl_mem
 	return CL_SUCCESS;
 }
 
-static cl_int check_region(const struct slu_proxy *parent, cl_buffer_create_type type,
-			   const cl_buffer_region *region)
+static cl_int sub_buffer_check_region(const struct slu_proxy *parent, cl_buffer_create_type type,
+				      const cl_buffer_region *region)
 {
 	if (type != CL_BUFFER_CREATE_TYPE_REGION || !region)
 		return CL_INVALID_VALUE;
@@ -177,7 +179,7 @@ static cl_int check_region(const struct slu_proxy *parent, cl_buffer_create_type
 cl_mem slu_call_clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void *host_ptr,
 			       cl_int *errcode_ret)
 {
-	return create(context, NULL, flags, size, host_ptr, errcode_ret);
+	return buffer_create(context, NULL, flags, size, host_ptr, errcode_ret);
 }
 
 cl_mem slu_call_clCreateBufferWithProperties(cl_context context,
@@ -185,7 +187,7 @@ cl_mem slu_call_clCreateBufferWithProperties(cl_context context,
 					     cl_mem_flags flags, size_t size, void *host_ptr,
 					     cl_int *errcode_ret)
 {
-	return create(context, properties, flags, size, host_ptr, errcode_ret);
+	return buffer_create(context, properties, flags, size, host_ptr, errcode_ret);
 }
 
 cl_mem slu_call_clCreateSubBuffer(cl_mem buffer, cl_mem_flags flags, cl_buffer_create_type type,
@@ -201,9 +203,9 @@ cl_mem slu_call_clCreateSubBuffer(cl_mem buffer, cl_mem_flags flags, cl_buffer_c
 	if (parent->is_movable) {
 		cl_mem_flags full;
 
-		r = inherit(parent, flags, &full);
+		r = sub_buffer_inherit(parent, flags, &full);
 		if (!r)
-			r = check_region(parent, type, region);
+			r = sub_buffer_check_region(parent, type, region);
 		flags = full;
 	} else {
 		real = slu_layer_next.clCreateSubBuffer(parent->real, flags, type, info, &r);

@@ -26,7 +26,7 @@ static bool has_source(cl_program program)
 }
 
 /* The program's options and ours, or NULL where they stay as they are. */
-static char *extend(cl_program program, const char *options)
+static char *options_extend(cl_program program, const char *options)
 {
 	size_t length = options ? strlen(options) : 0;
 	char *all;
@@ -53,7 +53,7 @@ cl_int slu_call_clBuildProgram(cl_program program, cl_uint n_devices, const cl_d
 			       const char *options, void(CL_CALLBACK *notify)(cl_program, void *),
 			       void *data)
 {
-	char *all = extend(program, options);
+	char *all = options_extend(program, options);
 	cl_int r = CL_INVALID_BUILD_OPTIONS;
 
 	if (all)
@@ -70,7 +70,7 @@ cl_int slu_call_clCompileProgram(cl_program program, cl_uint n_devices, const cl
 				 const char **names, void(CL_CALLBACK *notify)(cl_program, void *),
 				 void *data)
 {
-	char *all = extend(program, options);
+	char *all = options_extend(program, options);
 	cl_int r = CL_INVALID_COMPILER_OPTIONS;
 
 	if (all)
@@ -87,7 +87,7 @@ cl_int slu_call_clCompileProgram(cl_program program, cl_uint n_devices, const cl
  * Takes ours off. Where there was nothing before it, a driver may have taken the space away.
  * Return: whether it was there.
  */
-static bool cut_off(char *all)
+static bool options_cut_off(char *all)
 {
 	const char *ours = OPTION;
 	size_t n = strlen(all);
@@ -103,7 +103,7 @@ static bool cut_off(char *all)
 }
 
 /* The options as the driver has them, to be freed; NULL where it does not say. */
-static char *ask_options(cl_program program, cl_device_id device)
+static char *options_ask(cl_program program, cl_device_id device)
 {
 	size_t length = 0;
 	char *all;
@@ -124,13 +124,13 @@ cl_int slu_call_clGetProgramBuildInfo(cl_program program, cl_device_id device,
 				      cl_program_build_info what, size_t size, void *param,
 				      size_t *ret_size)
 {
-	char *all = what == CL_PROGRAM_BUILD_OPTIONS ? ask_options(program, device) : NULL;
+	char *all = what == CL_PROGRAM_BUILD_OPTIONS ? options_ask(program, device) : NULL;
 	cl_int r;
 
 	if (!all)
 		return slu_layer_next.clGetProgramBuildInfo(program, device, what, size, param,
 							    ret_size);
-	cut_off(all);
+	options_cut_off(all);
 	r = slu_layer_answer(all, strlen(all) + 1, size, param, ret_size);
 	free(all);
 	return r;
@@ -148,8 +148,8 @@ static bool is_our_doing(cl_kernel kernel)
 					   NULL) == CL_SUCCESS &&
 	    slu_layer_next.clGetProgramInfo(program, CL_PROGRAM_DEVICES, sizeof(devices), devices,
 					    NULL) == CL_SUCCESS)
-		all = ask_options(program, devices[0]);
-	is_ours = all && cut_off(all) && !strstr(all, "-cl-kernel-arg-info");
+		all = options_ask(program, devices[0]);
+	is_ours = all && options_cut_off(all) && !strstr(all, "-cl-kernel-arg-info");
 	free(all);
 	return is_ours;
 }

@@ -19,7 +19,7 @@ struct callback {
 	cl_int status;
 };
 
-static void run(struct slu_worker_job *job)
+static void callback_run(struct slu_worker_job *job)
 {
 	struct callback *c = slu_container_of(job, struct callback, job);
 
@@ -29,7 +29,7 @@ static void run(struct slu_worker_job *job)
 	free(c);
 }
 
-static void CL_CALLBACK relay(cl_event event, cl_int status, void *data)
+static void CL_CALLBACK callback_relay(cl_event event, cl_int status, void *data)
 {
 	struct callback *c = data;
 
@@ -50,8 +50,8 @@ cl_int slu_call_clSetEventCallback(cl_event event, cl_int type,
 	c = malloc(sizeof(*c));
 	if (!c)
 		return CL_OUT_OF_HOST_MEMORY;
-	*c = (struct callback){ .job.run = run, .call = call, .data = data };
-	r = slu_layer_next.clSetEventCallback(event, type, relay, c);
+	*c = (struct callback){ .job.run = callback_run, .call = call, .data = data };
+	r = slu_layer_next.clSetEventCallback(event, type, callback_relay, c);
 	if (r != CL_SUCCESS)
 		free(c);
 	return r;

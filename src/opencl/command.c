@@ -20,7 +20,7 @@ static struct {
 	unsigned n;
 } spare = { .list = TAILQ_HEAD_INITIALIZER(spare.list) }; /* guarded by the layer's lock */
 
-static struct slu_command *take_spare_locked(void)
+static struct slu_command *command_take_spare_locked(void)
 {
 	struct slu_command *command = TAILQ_FIRST(&spare.list);
 
@@ -31,7 +31,7 @@ static struct slu_command *take_spare_locked(void)
 	return command;
 }
 
-static void put_spare_locked(struct slu_command *command)
+static void command_put_spare_locked(struct slu_command *command)
 {
 	if (spare.n >= SPARE_MAX) {
 		free(command);
@@ -56,7 +56,7 @@ static void command_drop_locked(struct slu_command *command, unsigned n)
 	assert(command->is_ended && !command->event);
 	slu_blockers_clear_locked(&command->blockers);
 	slu_queue_unref_locked(command->queue);
-	put_spare_locked(command);
+	command_put_spare_locked(command);
 }
 
 void slu_command_unref_locked(struct slu_command *command)
@@ -65,7 +65,7 @@ void slu_command_unref_locked(struct slu_command *command)
 }
 
 /* The event is released by the caller, without the lock. */
-static void take_event_locked(struct slu_command *command, cl_event *ret_release)
+static void command_take_event_locked(struct slu_command *command, cl_event *ret_release)
 {
 	if (command->is_ended && !command->n_looking) {
 		*ret_release = command->event;
@@ -86,7 +86,7 @@ static unsigned command_unlist_locked(struct slu_command *command, cl_event *ret
 	slu_flight_end_locked(command);
 	TAILQ_REMOVE(&command->queue->commands, command, link);
 	command->queue->n_commands--;
-	take_event_locked(command, ret_release);
+	command_take_event_locked(command, ret_release);
 	return command->n_looking ? 0 : 1;
 }
 
@@ -101,7 +101,7 @@ void slu_command_end_locked(struct slu_command *command, cl_event *ret_release)
  * A driver may keep commands back until the queue is flushed; waiting for one of these would
  * never end. The queue is asked of the event, because the program may have given it up.
  */
-static void flush_queue_of(cl_event event)
+static void command_flush(cl_event event)
 {
 	cl_command_queue queue = NULL;
 
@@ -112,7 +112,7 @@ static void flush_queue_of(cl_event event)
 }
 
 /* Keeps the event from being released meanwhile. Return: false if it has ended already. */
-static bool look_begin(struct slu_command *command)
+static bool command_look_begin(struct slu_command *command)
 {
 	bool is_ended;
 
@@ -126,16 +126,16 @@ static bool look_begin(struct slu_command *command)
 	return !is_ended;
 }
 
-static int look_end(struct slu_command *command, bool has_ended)
+static int command_look_end(struct slu_command *command, bool has_ended)
 {
-	unsigned n_drop = 1; /* of look_begin() */
+	unsigned n_drop = 1; /* of command_look_begin() */
 	cl_event release = NULL;
 	int r = 0;
 
 	slu_layer_take();
 	command->n_looking--;
 	if (command->is_ended) {
-		take_event_locked(command, &release);
+		command_take_event_locked(command, &release);
 		n_drop += command->n_looking ? 0 : 1; /* of the list, which passed to us */
 	} else if (has_ended) {
 		n_drop += command_unlist_locked(command, &release);
@@ -155,7 +155,7 @@ int slu_command_look(struct slu_command *command, bool flush)
 	cl_int status = CL_COMPLETE;
 	bool flush_now = false;
 
-	if (!look_begin(command))
+	if (!command_look_begin(command))
 		return 0;
 
 	slu_lock_assert_none();
@@ -170,8 +170,8 @@ int slu_command_look(struct slu_command *command, bool flush)
 		slu_layer_give();
 	}
 	if (flush_now)
-		flush_queue_of(command->event);
-	return look_end(command, status <= CL_COMPLETE);
+		command_flush(command->event);
+	return command_look_end(command, status <= CL_COMPLETE);
 }
 
 static void track_forget_ended_locked(struct slu_proxy_track *track)
@@ -227,7 +227,7 @@ static struct slu_command *wait_for_memory(struct slu_queue *queue, cl_event eve
 	cl_int status = CL_SUBMITTED;
 
 	slu_lock_assert_none();
-	flush_queue_of(event);
+	command_flush(event);
 	while (!(command = malloc(sizeof(*command)))) {
 		if (slu_layer_next.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS,
 						  sizeof(status), &status, NULL) != CL_SUCCESS ||
@@ -245,7 +245,8 @@ static struct slu_command *wait_for_memory(struct slu_queue *queue, cl_event eve
 	return NULL;
 }
 
-static bool is_noted_locked(const struct slu_proxy_track *track, const struct slu_command *command)
+static bool command_is_noted_locked(const struct slu_proxy_track *track,
+				    const struct slu_command *command)
 {
 	for (unsigned i = 0; i < track->n_items; i++)
 		if (track->items[i] == command)
@@ -253,27 +254,28 @@ static bool is_noted_locked(const struct slu_proxy_track *track, const struct sl
 	return false;
 }
 
-static bool note_locked(struct slu_command *command, struct slu_proxy *const *roots, size_t n_roots)
+static bool command_note_locked(struct slu_command *command, struct slu_proxy *const *roots,
+				size_t n_roots)
 {
 	bool is_noted = true;
 
 	for (size_t i = 0; i < n_roots; i++)
-		is_noted = (is_noted_locked(&roots[i]->track, command) ||
+		is_noted = (command_is_noted_locked(&roots[i]->track, command) ||
 			    track_add_locked(&roots[i]->track, command)) &&
 			   is_noted;
 	return is_noted;
 }
 
 /* Takes over a reference. */
-static void wait_unnoted(struct slu_command *command, struct slu_proxy *const *roots,
-			 size_t n_roots)
+static void command_wait_unnoted(struct slu_command *command, struct slu_proxy *const *roots,
+				 size_t n_roots)
 {
 	bool is_noted = false;
 
 	while (!is_noted && slu_command_look(command, true)) {
 		sched_yield();
 		slu_layer_take();
-		is_noted = note_locked(command, roots, n_roots);
+		is_noted = command_note_locked(command, roots, n_roots);
 		slu_layer_give();
 	}
 	slu_layer_take();
@@ -289,7 +291,7 @@ void slu_command_add(struct slu_queue *queue, cl_event event, uint64_t covers, c
 	bool is_noted = true, is_many = false;
 
 	slu_layer_take();
-	command = take_spare_locked();
+	command = command_take_spare_locked();
 	if (!command) {
 		slu_layer_give();
 		command = malloc(sizeof(*command));
@@ -322,7 +324,7 @@ void slu_command_add(struct slu_queue *queue, cl_event event, uint64_t covers, c
 	slu_layer_give();
 
 	if (!is_noted)
-		wait_unnoted(command, roots, n_roots);
+		command_wait_unnoted(command, roots, n_roots);
 	if (is_many) {
 		slu_sweep_queue(queue, false);
 		slu_queue_unref(queue);
@@ -379,7 +381,7 @@ unsigned slu_command_watch(struct slu_proxy *root,
 		if (!command)
 			return n;
 
-		if (look_begin(command)) {
+		if (command_look_begin(command)) {
 			cl_int r = slu_layer_next.clSetEventCallback(command->event, CL_COMPLETE,
 								     call, data);
 
@@ -387,7 +389,7 @@ unsigned slu_command_watch(struct slu_proxy *root,
 				n++;
 			else
 				slu_layer_next.clWaitForEvents(1, &command->event);
-			look_end(command, r != CL_SUCCESS);
+			command_look_end(command, r != CL_SUCCESS);
 			slu_layer_take();
 			root->n_awaited -= r != CL_SUCCESS;
 		} else {

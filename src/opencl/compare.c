@@ -26,7 +26,7 @@
 #define MIN_BYTES   (64 * SLU_KIB) /* below this the calls cost more than the bytes */
 #define RETRY_EVERY 16
 
-static bool is_worth_it(struct slu_device *device, uint64_t bytes)
+static bool compare_is_worth_it(struct slu_device *device, uint64_t bytes)
 {
 	uint64_t hash_ns, copy_ns;
 	bool is_worth;
@@ -42,7 +42,7 @@ static bool is_worth_it(struct slu_device *device, uint64_t bytes)
 	return is_worth;
 }
 
-static void learn(struct slu_device *device, uint64_t took_ns, uint64_t bytes)
+static void hash_speed_learn(struct slu_device *device, uint64_t took_ns, uint64_t bytes)
 {
 	slu_layer_take();
 	slu_speed_note(&device->hash_speed, took_ns, bytes);
@@ -50,7 +50,7 @@ static void learn(struct slu_device *device, uint64_t took_ns, uint64_t bytes)
 }
 
 /* The version is the mover's: nobody changes it while the unit moves. */
-static void digest_backing(struct slu_proxy *root, uint64_t version, const void *host)
+static void backing_digest_take(struct slu_proxy *root, uint64_t version, const void *host)
 {
 	if (root->backing_version == version)
 		return;
@@ -58,7 +58,7 @@ static void digest_backing(struct slu_proxy *root, uint64_t version, const void 
 	root->backing_version = version;
 }
 
-static bool can_compare(const struct slu_proxy *root, uint64_t version, const void *host)
+static bool root_can_compare(const struct slu_proxy *root, uint64_t version, const void *host)
 {
 	return root->type == CL_MEM_OBJECT_BUFFER && root->real && !root->is_liar &&
 	       !slu_real_is_in_host(root) && version && (host || root->backing_version == version);
@@ -86,18 +86,18 @@ int slu_compare(struct slu_device *device, struct slu_unit *unit, const void *ho
 	struct slu_hasher *hasher;
 	struct slu_digest digest;
 
-	if (!can_compare(root, version, host) ||
-	    (!always && !is_worth_it(device, root->size_bytes)))
+	if (!root_can_compare(root, version, host) ||
+	    (!always && !compare_is_worth_it(device, root->size_bytes)))
 		return SLU_BACKEND_E_DIFFERENT;
 	place = slu_context_place(root->context, device);
 	hasher = place ? slu_hasher_get(place) : NULL;
 	if (!hasher || slu_hasher_begin(hasher, root, &job))
 		return SLU_BACKEND_E_DIFFERENT;
-	digest_backing(root, version, host);
+	backing_digest_take(root, version, host);
 	if (slu_hasher_end(&job, &digest, &took_ns))
 		return SLU_BACKEND_E_DIFFERENT;
 	if (took_ns)
-		learn(device, took_ns, root->size_bytes);
+		hash_speed_learn(device, took_ns, root->size_bytes);
 	root->is_liar = !slu_digest_is_equal(digest, root->backing_digest);
 	return root->is_liar ? SLU_BACKEND_E_DIFFERENT : 0;
 }

@@ -10,7 +10,7 @@
 
 static struct slu_table contexts; /* guarded by the layer's lock */
 
-static cl_int ask_devices(cl_context handle, cl_device_id **ret_devices, size_t *ret_n)
+static cl_int context_ask_devices(cl_context handle, cl_device_id **ret_devices, size_t *ret_n)
 {
 	cl_device_id *devices;
 	size_t size = 0;
@@ -32,7 +32,7 @@ static cl_int ask_devices(cl_context handle, cl_device_id **ret_devices, size_t 
 	return CL_SUCCESS;
 }
 
-static void add_place(struct slu_context *context, cl_device_id handle)
+static void context_add_place(struct slu_context *context, cl_device_id handle)
 {
 	struct slu_device *device = slu_device_get(handle);
 
@@ -42,7 +42,7 @@ static void add_place(struct slu_context *context, cl_device_id handle)
 	context->places[context->n_places++].handle = handle;
 }
 
-static void learn_bounds(struct slu_context *context, cl_device_id handle)
+static void context_learn_bounds(struct slu_context *context, cl_device_id handle)
 {
 	cl_ulong max = 0;
 	cl_uint align_bits = 0;
@@ -56,14 +56,14 @@ static void learn_bounds(struct slu_context *context, cl_device_id handle)
 		context->align_bytes = SLU_MIN(context->align_bytes, (uint64_t)align_bits / 8);
 }
 
-static cl_int learn(cl_context handle, struct slu_context **ret_context)
+static cl_int context_learn(cl_context handle, struct slu_context **ret_context)
 {
 	struct slu_context *context;
 	cl_device_id *devices;
 	size_t n;
 	cl_int r;
 
-	r = ask_devices(handle, &devices, &n);
+	r = context_ask_devices(handle, &devices, &n);
 	if (r)
 		return r;
 	context = calloc(1, sizeof(*context) + n * sizeof(context->places[0]));
@@ -80,8 +80,8 @@ static cl_int learn(cl_context handle, struct slu_context **ret_context)
 	for (size_t i = 0; i < n; i++) {
 		struct slu_device *device = slu_device_get(devices[i]);
 
-		add_place(context, devices[i]);
-		learn_bounds(context, devices[i]);
+		context_add_place(context, devices[i]);
+		context_learn_bounds(context, devices[i]);
 		context->is_managed = context->is_managed && device && device->client;
 	}
 	free(devices);
@@ -89,7 +89,7 @@ static cl_int learn(cl_context handle, struct slu_context **ret_context)
 	return CL_SUCCESS;
 }
 
-static struct slu_context *find_locked(cl_context handle)
+static struct slu_context *context_find_locked(cl_context handle)
 {
 	struct slu_table_node *node = slu_table_find(&contexts, handle);
 
@@ -103,17 +103,17 @@ cl_int slu_context_get(cl_context handle, struct slu_context **ret_context)
 	cl_int r;
 
 	slu_layer_take();
-	context = find_locked(handle);
+	context = context_find_locked(handle);
 	if (context)
 		context->n_objects++;
 	slu_layer_give();
 
 	if (!context) {
-		r = learn(handle, &fresh);
+		r = context_learn(handle, &fresh);
 		if (r)
 			return r;
 		slu_layer_take();
-		context = find_locked(handle);
+		context = context_find_locked(handle);
 		if (!context && !slu_table_put(&contexts, handle, &fresh->node, &old)) {
 			context = fresh;
 			fresh = NULL;
@@ -129,7 +129,7 @@ cl_int slu_context_get(cl_context handle, struct slu_context **ret_context)
 	return CL_SUCCESS;
 }
 
-static void leave_place(struct slu_context_place *place)
+static void context_leave_place(struct slu_context_place *place)
 {
 	for (unsigned d = 0; d < _SLU_DIRECTION_MAX; d++)
 		if (place->queue[d])
@@ -150,7 +150,7 @@ void slu_context_unref(struct slu_context *context)
 		return;
 
 	for (unsigned i = 0; i < context->n_places; i++)
-		leave_place(&context->places[i]);
+		context_leave_place(&context->places[i]);
 	while (context->dummies) {
 		struct slu_context_dummy *dummy = context->dummies;
 
@@ -211,7 +211,7 @@ cl_command_queue slu_context_queue(struct slu_context *context, const struct slu
 	return queue;
 }
 
-static cl_mem find_dummy_locked(const struct slu_context *context, cl_mem_object_type type,
+static cl_mem dummy_find_locked(const struct slu_context *context, cl_mem_object_type type,
 				cl_mem_flags access)
 {
 	const struct slu_context_dummy *dummy;
@@ -223,7 +223,7 @@ static cl_mem find_dummy_locked(const struct slu_context *context, cl_mem_object
 }
 
 /* One pixel in a format that every device with images has. */
-static cl_mem make_dummy(struct slu_context *context, cl_mem_object_type type, cl_mem_flags access)
+static cl_mem dummy_make(struct slu_context *context, cl_mem_object_type type, cl_mem_flags access)
 {
 	const cl_image_format format = { CL_RGBA, CL_UNORM_INT8 };
 	cl_image_desc desc = {
@@ -253,20 +253,20 @@ cl_mem slu_context_dummy(struct slu_context *context, cl_mem_object_type type, c
 	cl_mem mem;
 
 	slu_layer_take();
-	mem = find_dummy_locked(context, type, access);
+	mem = dummy_find_locked(context, type, access);
 	slu_layer_give();
 	if (mem)
 		return mem;
 
 	fresh = malloc(sizeof(*fresh));
-	mem = fresh ? make_dummy(context, type, access) : NULL;
+	mem = fresh ? dummy_make(context, type, access) : NULL;
 	if (!mem) {
 		free(fresh);
 		return NULL;
 	}
 	*fresh = (struct slu_context_dummy){ .type = type, .access = access, .mem = mem };
 	slu_layer_take();
-	mem = find_dummy_locked(context, type, access);
+	mem = dummy_find_locked(context, type, access);
 	if (!mem) {
 		fresh->next = context->dummies;
 		context->dummies = fresh;
@@ -287,7 +287,7 @@ cl_uint slu_context_n_hidden(cl_context handle)
 	cl_uint n = 0;
 
 	slu_layer_take();
-	context = find_locked(handle);
+	context = context_find_locked(handle);
 	if (context) {
 		const struct slu_context_dummy *dummy;
 
@@ -318,7 +318,7 @@ struct making {
 	cl_context made;
 };
 
-static cl_int attempt(struct slu_headroom *headroom)
+static cl_int context_attempt(struct slu_headroom *headroom)
 {
 	struct making *m = slu_container_of(headroom, struct making, headroom);
 	cl_int r = CL_SUCCESS;
@@ -333,9 +333,9 @@ static cl_int attempt(struct slu_headroom *headroom)
 }
 
 /* The device is added to the client only when the driver has refused and others must give way. */
-static cl_context make(struct making *m, cl_device_id device, cl_int *errcode_ret)
+static cl_context context_make(struct making *m, cl_device_id device, cl_int *errcode_ret)
 {
-	cl_int r = attempt(&m->headroom);
+	cl_int r = context_attempt(&m->headroom);
 
 	if (slu_headroom_is_refusal(r) && device)
 		r = slu_headroom_try(&m->headroom, slu_device_get(device), 0);
@@ -350,7 +350,7 @@ cl_context slu_call_clCreateContext(const cl_context_properties *properties, cl_
 							      void *),
 				    void *data, cl_int *errcode_ret)
 {
-	struct making m = { .headroom.attempt = attempt,
+	struct making m = { .headroom.attempt = context_attempt,
 			    .properties = properties,
 			    .n_devices = n_devices,
 			    .devices = devices,
@@ -360,7 +360,7 @@ cl_context slu_call_clCreateContext(const cl_context_properties *properties, cl_
 	if (!devices || !n_devices)
 		return slu_layer_next.clCreateContext(properties, n_devices, devices, notify, data,
 						      errcode_ret);
-	return make(&m, devices[0], errcode_ret);
+	return context_make(&m, devices[0], errcode_ret);
 }
 
 cl_context slu_call_clCreateContextFromType(const cl_context_properties *properties,
@@ -369,7 +369,7 @@ cl_context slu_call_clCreateContextFromType(const cl_context_properties *propert
 								      size_t, void *),
 					    void *data, cl_int *errcode_ret)
 {
-	struct making m = { .headroom.attempt = attempt,
+	struct making m = { .headroom.attempt = context_attempt,
 			    .properties = properties,
 			    .type = type,
 			    .notify = notify,
@@ -384,5 +384,5 @@ cl_context slu_call_clCreateContextFromType(const cl_context_properties *propert
 		slu_layer_next.clGetPlatformIDs(1, &platform, NULL);
 	if (platform && slu_layer_next.clGetDeviceIDs(platform, type, 1, &device, NULL))
 		device = NULL;
-	return make(&m, device, errcode_ret);
+	return context_make(&m, device, errcode_ret);
 }

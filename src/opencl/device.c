@@ -9,7 +9,7 @@
 
 static struct slu_device devices[SLU_WIRE_DEVICES_MAX]; /* guarded by the layer's lock */
 
-static cl_device_id root_of(cl_device_id handle)
+static cl_device_id device_root_of(cl_device_id handle)
 {
 	for (;;) {
 		cl_device_id parent = NULL;
@@ -22,7 +22,7 @@ static cl_device_id root_of(cl_device_id handle)
 	}
 }
 
-static void ask_string(cl_device_id handle, cl_device_info what, char *buf, size_t size)
+static void device_ask_string(cl_device_id handle, cl_device_info what, char *buf, size_t size)
 {
 	size_t length = 0;
 
@@ -33,7 +33,7 @@ static void ask_string(cl_device_id handle, cl_device_info what, char *buf, size
 		buf[0] = '\0';
 }
 
-static uint64_t hash(uint64_t h, const char *s)
+static uint64_t string_hash(uint64_t h, const char *s)
 {
 	for (; *s; s++)
 		h = (h ^ (unsigned char)*s) * UINT64_C(0x100000001b3);
@@ -44,7 +44,7 @@ static uint64_t hash(uint64_t h, const char *s)
  * A device without a UUID is named by its platform, its name and its place among the platform's
  * devices: alike in every process of this machine, which is what it takes.
  */
-static void make_uuid(cl_device_id handle, const char *name, uint8_t uuid[static 16])
+static void device_make_uuid(cl_device_id handle, const char *name, uint8_t uuid[static 16])
 {
 	cl_device_id all[64];
 	cl_platform_id platform = NULL;
@@ -64,8 +64,8 @@ static void make_uuid(cl_device_id handle, const char *name, uint8_t uuid[static
 	n = SLU_MIN(n, (cl_uint)SLU_ARRAY_SIZE(all));
 	while (index < n && all[index] != handle)
 		index++;
-	h[0] = hash(hash(UINT64_C(0xcbf29ce484222325), vendor), name) ^ index;
-	h[1] = hash(hash(h[0] * UINT64_C(0x9e3779b97f4a7c15), name), vendor) + index;
+	h[0] = string_hash(string_hash(UINT64_C(0xcbf29ce484222325), vendor), name) ^ index;
+	h[1] = string_hash(string_hash(h[0] * UINT64_C(0x9e3779b97f4a7c15), name), vendor) + index;
 	memcpy(uuid, h, 16);
 }
 
@@ -102,22 +102,22 @@ cl_int slu_device_ask_max_alloc(cl_device_id handle, cl_ulong *ret_bytes)
 	return CL_SUCCESS;
 }
 
-static void identify(cl_device_id handle, struct slu_hello_device *ret_identity)
+static void device_identify(cl_device_id handle, struct slu_hello_device *ret_identity)
 {
 	struct slu_hello_device id = { .mode = SLU_MODE_LAUNCH };
 	cl_device_pci_bus_info_khr pci;
 	cl_ulong total = 0;
 	char extensions[8192];
 
-	ask_string(handle, CL_DEVICE_NAME, id.name, sizeof(id.name));
-	ask_string(handle, CL_DEVICE_EXTENSIONS, extensions, sizeof(extensions));
+	device_ask_string(handle, CL_DEVICE_NAME, id.name, sizeof(id.name));
+	device_ask_string(handle, CL_DEVICE_EXTENSIONS, extensions, sizeof(extensions));
 	slu_layer_next.clGetDeviceInfo(handle, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof(total), &total,
 				       NULL);
 	id.total_bytes = total;
 	if (!strstr(extensions, "cl_khr_device_uuid") ||
 	    slu_layer_next.clGetDeviceInfo(handle, CL_DEVICE_UUID_KHR, sizeof(id.uuid), id.uuid,
 					   NULL) != CL_SUCCESS)
-		make_uuid(handle, id.name, id.uuid);
+		device_make_uuid(handle, id.name, id.uuid);
 	if (strstr(extensions, "cl_khr_pci_bus_info") &&
 	    slu_layer_next.clGetDeviceInfo(handle, CL_DEVICE_PCI_BUS_INFO_KHR, sizeof(pci), &pci,
 					   NULL) == CL_SUCCESS)
@@ -135,7 +135,7 @@ struct slu_device *slu_device_get(cl_device_id handle)
 
 	if (!handle)
 		return NULL;
-	handle = root_of(handle);
+	handle = device_root_of(handle);
 
 	slu_layer_take();
 	for (size_t i = 0; i < SLU_ARRAY_SIZE(devices) && !device; i++)
@@ -146,7 +146,7 @@ struct slu_device *slu_device_get(cl_device_id handle)
 		device->state = SLU_DEVICE_ADDING;
 		slu_layer_give();
 
-		identify(handle, &identity);
+		device_identify(handle, &identity);
 		atomic_store(&device->is_eager, !slu_device_expects_manager());
 		if (slu_client_device_add(&identity, SLU_MODE_LAUNCH, &slu_device_backend, device,
 					  &client) < 0)

@@ -22,7 +22,7 @@ static const char *next_string(size_t i)
  * next one is the length that the value had before the cuts. If the program has changed its
  * environment, the distance says nothing, and a piece with a '=' or an odd length shows that.
  */
-static char *rejoin(size_t i)
+static char *layers_rejoin(size_t i)
 {
 	const char *value = strchr(environ[i], '=') + 1, *end = next_string(i);
 	char *whole;
@@ -52,7 +52,7 @@ void slu_environment_restore(const char *self)
 		return;
 	for (size_t i = 0; environ[i]; i++)
 		if (!strncmp(environ[i], VARIABLE, length) && environ[i][length] == '=')
-			whole = rejoin(i);
+			whole = layers_rejoin(i);
 	if (whole && strstr(whole, self)) {
 		setenv(VARIABLE, whole, 1);
 		return;

@@ -101,7 +101,7 @@ static const struct entry aliases[] = {
 };
 /* clang-format on */
 
-static bool is_in(const char *const *list, size_t n, const char *name, size_t length)
+static bool name_is_in(const char *const *list, size_t n, const char *name, size_t length)
 {
 	for (size_t i = 0; i < n; i++)
 		if (strlen(list[i]) == length && !memcmp(list[i], name, length))
@@ -109,13 +109,13 @@ static bool is_in(const char *const *list, size_t n, const char *name, size_t le
 	return false;
 }
 
-static bool is_hidden(const char *name, size_t length)
+static bool extension_is_hidden(const char *name, size_t length)
 {
-	return is_in(hidden, SLU_ARRAY_SIZE(hidden), name, length);
+	return name_is_in(hidden, SLU_ARRAY_SIZE(hidden), name, length);
 }
 
 /* Return: true if the answer is known here. */
-static bool route(const char *name, void **ret_call)
+static bool extension_route(const char *name, void **ret_call)
 {
 	*ret_call = NULL;
 	if (!name)
@@ -130,7 +130,7 @@ static bool route(const char *name, void **ret_call)
 			*ret_call = aliases[i].call;
 			return true;
 		}
-	return !is_in(harmless, SLU_ARRAY_SIZE(harmless), name, strlen(name));
+	return !name_is_in(harmless, SLU_ARRAY_SIZE(harmless), name, strlen(name));
 }
 
 /* Takes the hidden words out of @list in place. Return: the new length with the end's zero. */
@@ -141,7 +141,7 @@ static size_t filter_words(char *list)
 	while (*from) {
 		size_t length = strcspn(from, " ");
 
-		if (length && !is_hidden(from, length)) {
+		if (length && !extension_is_hidden(from, length)) {
 			if (to != list)
 				*to++ = ' ';
 			memmove(to, from, length);
@@ -159,7 +159,7 @@ static size_t filter_versions(cl_name_version *list, size_t n)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < n; i++)
-		if (!is_hidden(list[i].name, strnlen(list[i].name, sizeof(list[i].name))))
+		if (!extension_is_hidden(list[i].name, strnlen(list[i].name, sizeof(list[i].name))))
 			list[kept++] = list[i];
 	return kept * sizeof(*list);
 }
@@ -231,7 +231,7 @@ void *slu_call_clGetExtensionFunctionAddress(const char *name)
 {
 	void *call;
 
-	if (route(name, &call))
+	if (extension_route(name, &call))
 		return call;
 	return slu_layer_next.clGetExtensionFunctionAddress(name);
 }
@@ -240,7 +240,7 @@ void *slu_call_clGetExtensionFunctionAddressForPlatform(cl_platform_id platform,
 {
 	void *call;
 
-	if (route(name, &call))
+	if (extension_route(name, &call))
 		return call;
 	return slu_layer_next.clGetExtensionFunctionAddressForPlatform(platform, name);
 }

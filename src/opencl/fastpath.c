@@ -19,7 +19,7 @@ static struct {
 } slots[SLU_FASTPATH_SLOTS]; /* guarded by the layer's lock */
 
 /* Counts up to @value; nearly always it is there already. */
-static void raise_to(_Atomic uint64_t *number, uint64_t value)
+static void number_raise_to(_Atomic uint64_t *number, uint64_t value)
 {
 	uint64_t now = atomic_load_explicit(number, memory_order_relaxed);
 
@@ -41,7 +41,7 @@ static void run_count(struct slu_queue *queue, uint64_t stamp)
 {
 	unsigned n = atomic_load_explicit(&queue->n_run, memory_order_relaxed);
 
-	raise_to(&queue->run, stamp);
+	number_raise_to(&queue->run, stamp);
 	atomic_store_explicit(&queue->n_run, n + 1, memory_order_relaxed);
 }
 
@@ -57,7 +57,7 @@ static void run_report(struct slu_queue *queue, struct slu_proxy *const *roots, 
 	slu_client_command_passed(queue->device->client, units, n);
 }
 
-static bool is_crowded(const struct slu_queue *queue)
+static bool queue_is_crowded(const struct slu_queue *queue)
 {
 	return atomic_load_explicit(&queue->device->is_crowded, memory_order_relaxed);
 }
@@ -69,9 +69,9 @@ void slu_fastpath_leave(struct slu_queue *queue, struct slu_proxy *const *roots,
 
 	if (was_submitted) {
 		for (size_t i = 0; i < n_roots; i++)
-			raise_to(&roots[i]->runs[queue->slot], stamp);
+			number_raise_to(&roots[i]->runs[queue->slot], stamp);
 		run_count(queue, stamp);
-		if (is_crowded(queue))
+		if (queue_is_crowded(queue))
 			run_report(queue, roots, n_roots);
 	}
 	slu_gate_leave();
@@ -89,7 +89,7 @@ void slu_fastpath_lease(struct slu_proxy *root, struct slu_device *device, enum 
 }
 
 /* An object of several devices may have been leased to any of them. */
-static bool is_past(const struct slu_proxy *root, const struct slu_device *device)
+static bool root_is_past(const struct slu_proxy *root, const struct slu_device *device)
 {
 	const struct slu_context *context = root->context;
 
@@ -112,7 +112,7 @@ bool slu_fastpath_break_lease(struct slu_proxy *root, struct slu_device *device)
 	if (!atomic_load(&root->lease_is_breaking))
 		return true;
 	slu_gate_fence();
-	if (!is_past(root, device))
+	if (!root_is_past(root, device))
 		return false;
 	atomic_store(&root->lease_is_breaking, false);
 	return true;
@@ -187,7 +187,7 @@ uint64_t slu_fastpath_close_run(struct slu_queue *queue)
 	n = atomic_load_explicit(&queue->n_run, memory_order_relaxed);
 	if (n) {
 		atomic_store_explicit(&queue->n_run, 0, memory_order_relaxed);
-		if (!is_crowded(queue)) /* else the client was told of each */
+		if (!queue_is_crowded(queue)) /* else the client was told of each */
 			atomic_fetch_add_explicit(&queue->device->n_fast, n, memory_order_relaxed);
 		atomic_fetch_add_explicit(&queue->flight.n_closed, n, memory_order_relaxed);
 	}
@@ -199,7 +199,7 @@ void slu_fastpath_end_runs_locked(struct slu_queue *queue, uint64_t covers)
 	queue->ended = covers > queue->ended ? covers : queue->ended;
 }
 
-static struct slu_command *covering_locked(struct slu_queue *queue, uint64_t stamp)
+static struct slu_command *command_covering_locked(struct slu_queue *queue, uint64_t stamp)
 {
 	struct slu_command *command;
 
@@ -210,7 +210,7 @@ static struct slu_command *covering_locked(struct slu_queue *queue, uint64_t sta
 }
 
 /* The program does not give the queue up meanwhile: clReleaseCommandQueue() waits. */
-static int mark(struct slu_queue *queue)
+static int queue_mark(struct slu_queue *queue)
 {
 	cl_command_queue handle;
 	cl_event event = NULL;
@@ -245,9 +245,9 @@ int slu_fastpath_cover(struct slu_queue *queue)
 	bool is_covered;
 
 	slu_layer_take();
-	is_covered = run <= queue->ended || covering_locked(queue, run);
+	is_covered = run <= queue->ended || command_covering_locked(queue, run);
 	slu_layer_give();
-	return is_covered ? 0 : mark(queue);
+	return is_covered ? 0 : queue_mark(queue);
 }
 
 static struct slu_queue *slot_queue_ref(unsigned slot)
@@ -275,7 +275,7 @@ void slu_fastpath_cover_all(void)
 }
 
 /* Return: whether the run of @root in that slot is known to have ended, or is noted at it. */
-static bool adopt(struct slu_proxy *root, unsigned slot, uint64_t stamp)
+static bool run_adopt(struct slu_proxy *root, unsigned slot, uint64_t stamp)
 {
 	struct slu_command *command = NULL;
 	struct slu_queue *queue;
@@ -285,7 +285,7 @@ static bool adopt(struct slu_proxy *root, unsigned slot, uint64_t stamp)
 	queue = slots[slot].queue;
 	is_done = !queue || stamp <= queue->ended;
 	if (!is_done)
-		command = covering_locked(queue, stamp);
+		command = command_covering_locked(queue, stamp);
 	if (command)
 		is_done = slu_command_name_locked(command, root);
 	slu_layer_give();
@@ -301,14 +301,14 @@ int slu_fastpath_gather(struct slu_proxy *root)
 		struct slu_queue *queue;
 		int r = 0;
 
-		if (!stamp || adopt(root, i, stamp))
+		if (!stamp || run_adopt(root, i, stamp))
 			continue;
 		queue = slot_queue_ref(i);
 		if (queue) {
-			r = mark(queue);
+			r = queue_mark(queue);
 			slu_queue_unref(queue);
 		}
-		if (r || !adopt(root, i, stamp))
+		if (r || !run_adopt(root, i, stamp))
 			return slu_error(-EBUSY);
 	}
 	return 0;

@@ -25,7 +25,7 @@
 #define PATIENCE_NS    SLU_NS_PER_S
 #define PATIENCE_TIMES 4
 
-static uint32_t limit_now(const struct slu_flight *f)
+static uint32_t flight_limit_now(const struct slu_flight *f)
 {
 	uint64_t n = LIMIT_BEGIN + 2 * (f->n_ended - f->n_at_begin);
 
@@ -33,14 +33,14 @@ static uint32_t limit_now(const struct slu_flight *f)
 }
 
 /* Four marks or more within the limit. */
-static uint32_t run_max_of(const struct slu_flight *f, bool is_managed)
+static uint32_t flight_run_max(const struct slu_flight *f, bool is_managed)
 {
-	return is_managed ? limit_now(f) / 4 : SLU_FASTPATH_RUN_MAX;
+	return is_managed ? flight_limit_now(f) / 4 : SLU_FASTPATH_RUN_MAX;
 }
 
-static void set_run_max(struct slu_flight *f, bool is_managed)
+static void flight_set_run_max(struct slu_flight *f, bool is_managed)
 {
-	uint32_t run_max = run_max_of(f, is_managed);
+	uint32_t run_max = flight_run_max(f, is_managed);
 
 	if (atomic_load_explicit(&f->run_max, memory_order_relaxed) != run_max)
 		atomic_store_explicit(&f->run_max, run_max, memory_order_relaxed);
@@ -49,7 +49,7 @@ static void set_run_max(struct slu_flight *f, bool is_managed)
 void slu_flight_init(struct slu_flight *f, bool is_managed)
 {
 	*f = (struct slu_flight){ .limit = SLU_BACKLOG_UNKNOWN };
-	set_run_max(f, is_managed);
+	flight_set_run_max(f, is_managed);
 }
 
 void slu_flight_add_locked(struct slu_command *command)
@@ -79,7 +79,7 @@ void slu_flight_learn(struct slu_flight *f, uint64_t n, uint64_t took_ns, bool i
 }
 
 /* The oldest command that runs or may run without the host. */
-static struct slu_command *oldest_locked(struct slu_queue *queue)
+static struct slu_command *queue_oldest_locked(struct slu_queue *queue)
 {
 	struct slu_command *command;
 
@@ -91,22 +91,22 @@ static struct slu_command *oldest_locked(struct slu_queue *queue)
 	return NULL;
 }
 
-static bool is_full_locked(const struct slu_flight *f, const struct slu_command *oldest)
+static bool flight_is_full_locked(const struct slu_flight *f, const struct slu_command *oldest)
 {
-	return f->n_in_flight >= limit_now(f) ||
+	return f->n_in_flight >= flight_limit_now(f) ||
 	       slu_clock_now_ns() > SLU_MAX(oldest->since_ns, f->came_ns) + SLU_BACKLOG_TARGET_NS;
 }
 
 /* Return: the command that must end before the queue takes another, or NULL. */
-static struct slu_command *oldest_in_the_way_locked(struct slu_queue *queue)
+static struct slu_command *queue_oldest_in_the_way_locked(struct slu_queue *queue)
 {
-	struct slu_command *oldest = oldest_locked(queue);
+	struct slu_command *oldest = queue_oldest_locked(queue);
 
-	return oldest && is_full_locked(&queue->flight, oldest) ? oldest : NULL;
+	return oldest && flight_is_full_locked(&queue->flight, oldest) ? oldest : NULL;
 }
 
 /* Sets how long runs may be. Return: whether a command may go on at once. */
-static bool adjust(struct slu_queue *queue)
+static bool flight_adjust(struct slu_queue *queue)
 {
 	bool is_managed = slu_device_is_managed(queue->device), may_submit;
 	struct slu_flight *f = &queue->flight;
@@ -115,8 +115,8 @@ static bool adjust(struct slu_queue *queue)
 	if (is_managed && !f->n_in_flight &&
 	    slu_clock_now_ns() > f->added_ns + SLU_BACKLOG_TARGET_NS)
 		f->n_at_begin = f->n_ended;
-	set_run_max(f, is_managed);
-	may_submit = !is_managed || !oldest_in_the_way_locked(queue);
+	flight_set_run_max(f, is_managed);
+	may_submit = !is_managed || !queue_oldest_in_the_way_locked(queue);
 	slu_layer_give();
 	return may_submit;
 }
@@ -127,7 +127,7 @@ enum look {
 	IS_UNDER_WAY,
 };
 
-static enum look look(struct slu_queue *queue, bool is_exact, uint64_t *ret_remaining_ns)
+static enum look flight_look(struct slu_queue *queue, bool is_exact, uint64_t *ret_remaining_ns)
 {
 	struct slu_flight *f = &queue->flight;
 	uint64_t n_before, since_ns = 0, due_ns = 0, now_ns, n;
@@ -135,7 +135,7 @@ static enum look look(struct slu_queue *queue, bool is_exact, uint64_t *ret_rema
 
 	slu_layer_take();
 	n_before = f->n_ended;
-	oldest = oldest_in_the_way_locked(queue);
+	oldest = queue_oldest_in_the_way_locked(queue);
 	if (oldest) {
 		since_ns = SLU_MAX(oldest->since_ns, f->came_ns);
 		due_ns = since_ns + oldest->n_carried * f->backlog.cost_ns;
@@ -158,7 +158,7 @@ static enum look look(struct slu_queue *queue, bool is_exact, uint64_t *ret_rema
 }
 
 /* Launches that are shorter than a pause are looked at without one, for as long as one. */
-static void pause_for(uint64_t cost_ns, uint64_t remaining_ns, uint64_t waited_ns)
+static void flight_pause(uint64_t cost_ns, uint64_t remaining_ns, uint64_t waited_ns)
 {
 	uint64_t max_ns =
 		cost_ns < SLU_BACKLOG_PAIRED_NS ? SLU_BACKLOG_TARGET_NS / 2 : PAUSE_MAX_NS;
@@ -172,7 +172,7 @@ static void pause_for(uint64_t cost_ns, uint64_t remaining_ns, uint64_t waited_n
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL); /* leaves errno alone */
 }
 
-static uint64_t cost_of(struct slu_queue *queue)
+static uint64_t flight_cost_ns(struct slu_queue *queue)
 {
 	uint64_t cost_ns;
 
@@ -188,9 +188,9 @@ void slu_flight_wait(struct slu_queue *queue, void (*before)(void *data), void *
 	bool has_paused = false, has_flushed = false;
 	enum look seen;
 
-	if (adjust(queue))
+	if (flight_adjust(queue))
 		return;
-	while ((seen = look(queue, has_paused, &remaining_ns)) != MAY_SUBMIT) {
+	while ((seen = flight_look(queue, has_paused, &remaining_ns)) != MAY_SUBMIT) {
 		if (seen == HAS_ENDED) {
 			has_paused = false;
 			began_ns = 0;
@@ -199,7 +199,7 @@ void slu_flight_wait(struct slu_queue *queue, void (*before)(void *data), void *
 		if (before)
 			before(data);
 		before = NULL;
-		cost_ns = cost_of(queue);
+		cost_ns = flight_cost_ns(queue);
 		if (!began_ns)
 			began_ns = slu_clock_now_ns();
 		waited_ns = slu_clock_now_ns() - began_ns;
@@ -209,8 +209,8 @@ void slu_flight_wait(struct slu_queue *queue, void (*before)(void *data), void *
 			slu_queue_flush_all();
 			has_flushed = true;
 		}
-		pause_for(cost_ns, remaining_ns, waited_ns);
+		flight_pause(cost_ns, remaining_ns, waited_ns);
 		has_paused = true;
 	}
-	adjust(queue);
+	flight_adjust(queue);
 }

@@ -32,7 +32,7 @@ struct making {
 	const cl_egl_image_properties_khr *egl_properties;
 };
 
-static cl_int attempt_pipe(struct slu_headroom *headroom)
+static cl_int pipe_attempt(struct slu_headroom *headroom)
 {
 	struct making *m = slu_container_of(headroom, struct making, headroom);
 	cl_int r = CL_SUCCESS;
@@ -42,7 +42,7 @@ static cl_int attempt_pipe(struct slu_headroom *headroom)
 	return r;
 }
 
-static cl_int attempt_name(struct slu_headroom *headroom)
+static cl_int name_attempt(struct slu_headroom *headroom)
 {
 	struct making *m = slu_container_of(headroom, struct making, headroom);
 	cl_int r = CL_SUCCESS;
@@ -51,7 +51,7 @@ static cl_int attempt_name(struct slu_headroom *headroom)
 	return r;
 }
 
-static cl_int attempt_texture(struct slu_headroom *headroom)
+static cl_int texture_attempt(struct slu_headroom *headroom)
 {
 	struct making *m = slu_container_of(headroom, struct making, headroom);
 	cl_int r = CL_SUCCESS;
@@ -60,7 +60,7 @@ static cl_int attempt_texture(struct slu_headroom *headroom)
 	return r;
 }
 
-static cl_int attempt_egl(struct slu_headroom *headroom)
+static cl_int egl_attempt(struct slu_headroom *headroom)
 {
 	struct making *m = slu_container_of(headroom, struct making, headroom);
 	cl_int r = CL_SUCCESS;
@@ -71,7 +71,8 @@ static cl_int attempt_egl(struct slu_headroom *headroom)
 }
 
 /* Whose context is nobody's: what is wrong with the call, the driver says best. */
-static cl_mem make(struct making *m, uint64_t bytes, enum slu_frozen why, cl_int *errcode_ret)
+static cl_mem foreign_make(struct making *m, uint64_t bytes, enum slu_frozen why,
+			   cl_int *errcode_ret)
 {
 	struct slu_reserve reserve = { 0 };
 	struct slu_context *context;
@@ -97,47 +98,47 @@ cl_mem slu_call_clCreatePipe(cl_context context, cl_mem_flags flags, cl_uint pac
 			     cl_uint max_packets, const cl_pipe_properties *properties,
 			     cl_int *errcode_ret)
 {
-	struct making m = { .headroom.attempt = attempt_pipe,
+	struct making m = { .headroom.attempt = pipe_attempt,
 			    .context = context,
 			    .flags = flags,
 			    .packet_size = packet_size,
 			    .max_packets = max_packets,
 			    .pipe_properties = properties };
 
-	return make(&m, (uint64_t)packet_size * max_packets, SLU_FROZEN_OTHER, errcode_ret);
+	return foreign_make(&m, (uint64_t)packet_size * max_packets, SLU_FROZEN_OTHER, errcode_ret);
 }
 
-static cl_mem make_by_name(cl_api_clCreateFromGLBuffer call, cl_context context, cl_mem_flags flags,
-			   cl_GLuint name, cl_int *errcode_ret)
+static cl_mem foreign_make_by_name(cl_api_clCreateFromGLBuffer call, cl_context context,
+				   cl_mem_flags flags, cl_GLuint name, cl_int *errcode_ret)
 {
-	struct making m = { .headroom.attempt = attempt_name,
+	struct making m = { .headroom.attempt = name_attempt,
 			    .context = context,
 			    .flags = flags,
 			    .by_name = call,
 			    .name = name };
 
-	return make(&m, 0, SLU_FROZEN_EXPORTED, errcode_ret);
+	return foreign_make(&m, 0, SLU_FROZEN_EXPORTED, errcode_ret);
 }
 
 cl_mem slu_call_clCreateFromGLBuffer(cl_context context, cl_mem_flags flags, cl_GLuint bufobj,
 				     cl_int *errcode_ret)
 {
-	return make_by_name(slu_layer_next.clCreateFromGLBuffer, context, flags, bufobj,
-			    errcode_ret);
+	return foreign_make_by_name(slu_layer_next.clCreateFromGLBuffer, context, flags, bufobj,
+				    errcode_ret);
 }
 
 cl_mem slu_call_clCreateFromGLRenderbuffer(cl_context context, cl_mem_flags flags,
 					   cl_GLuint renderbuffer, cl_int *errcode_ret)
 {
-	return make_by_name(slu_layer_next.clCreateFromGLRenderbuffer, context, flags, renderbuffer,
-			    errcode_ret);
+	return foreign_make_by_name(slu_layer_next.clCreateFromGLRenderbuffer, context, flags,
+				    renderbuffer, errcode_ret);
 }
 
-static cl_mem make_by_texture(cl_api_clCreateFromGLTexture call, cl_context context,
-			      cl_mem_flags flags, cl_GLenum target, cl_GLint miplevel,
-			      cl_GLuint texture, cl_int *errcode_ret)
+static cl_mem foreign_make_by_texture(cl_api_clCreateFromGLTexture call, cl_context context,
+				      cl_mem_flags flags, cl_GLenum target, cl_GLint miplevel,
+				      cl_GLuint texture, cl_int *errcode_ret)
 {
-	struct making m = { .headroom.attempt = attempt_texture,
+	struct making m = { .headroom.attempt = texture_attempt,
 			    .context = context,
 			    .flags = flags,
 			    .by_texture = call,
@@ -145,28 +146,28 @@ static cl_mem make_by_texture(cl_api_clCreateFromGLTexture call, cl_context cont
 			    .miplevel = miplevel,
 			    .name = texture };
 
-	return make(&m, 0, SLU_FROZEN_EXPORTED, errcode_ret);
+	return foreign_make(&m, 0, SLU_FROZEN_EXPORTED, errcode_ret);
 }
 
 cl_mem slu_call_clCreateFromGLTexture(cl_context context, cl_mem_flags flags, cl_GLenum target,
 				      cl_GLint miplevel, cl_GLuint texture, cl_int *errcode_ret)
 {
-	return make_by_texture(slu_layer_next.clCreateFromGLTexture, context, flags, target,
-			       miplevel, texture, errcode_ret);
+	return foreign_make_by_texture(slu_layer_next.clCreateFromGLTexture, context, flags, target,
+				       miplevel, texture, errcode_ret);
 }
 
 cl_mem slu_call_clCreateFromGLTexture2D(cl_context context, cl_mem_flags flags, cl_GLenum target,
 					cl_GLint miplevel, cl_GLuint texture, cl_int *errcode_ret)
 {
-	return make_by_texture(slu_layer_next.clCreateFromGLTexture2D, context, flags, target,
-			       miplevel, texture, errcode_ret);
+	return foreign_make_by_texture(slu_layer_next.clCreateFromGLTexture2D, context, flags,
+				       target, miplevel, texture, errcode_ret);
 }
 
 cl_mem slu_call_clCreateFromGLTexture3D(cl_context context, cl_mem_flags flags, cl_GLenum target,
 					cl_GLint miplevel, cl_GLuint texture, cl_int *errcode_ret)
 {
-	return make_by_texture(slu_layer_next.clCreateFromGLTexture3D, context, flags, target,
-			       miplevel, texture, errcode_ret);
+	return foreign_make_by_texture(slu_layer_next.clCreateFromGLTexture3D, context, flags,
+				       target, miplevel, texture, errcode_ret);
 }
 
 cl_mem slu_call_clCreateFromEGLImageKHR(cl_context context, CLeglDisplayKHR display,
@@ -174,12 +175,12 @@ cl_mem slu_call_clCreateFromEGLImageKHR(cl_context context, CLeglDisplayKHR disp
 					const cl_egl_image_properties_khr *properties,
 					cl_int *errcode_ret)
 {
-	struct making m = { .headroom.attempt = attempt_egl,
+	struct making m = { .headroom.attempt = egl_attempt,
 			    .context = context,
 			    .flags = flags,
 			    .display = display,
 			    .image = image,
 			    .egl_properties = properties };
 
-	return make(&m, 0, SLU_FROZEN_EXPORTED, errcode_ret);
+	return foreign_make(&m, 0, SLU_FROZEN_EXPORTED, errcode_ret);
 }

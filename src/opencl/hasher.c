@@ -30,7 +30,7 @@ struct slu_hasher *slu_hasher_get(struct slu_context_place *place)
 
 /* -- building --------------------------------------------------------------------------------- */
 
-static cl_int choose_size(struct slu_hasher *h, cl_device_id device)
+static cl_int hasher_choose_size(struct slu_hasher *h, cl_device_id device)
 {
 	cl_device_type type = 0;
 	cl_bool is_little = CL_FALSE;
@@ -51,8 +51,8 @@ static cl_int choose_size(struct slu_hasher *h, cl_device_id device)
 	return CL_SUCCESS;
 }
 
-static cl_int make_kernel(struct slu_hasher *h, const struct slu_context *context,
-			  cl_device_id device)
+static cl_int hasher_make_kernel(struct slu_hasher *h, const struct slu_context *context,
+				 cl_device_id device)
 {
 	const char *source = slu_digest_source;
 	size_t most = 0;
@@ -74,9 +74,10 @@ static cl_int make_kernel(struct slu_hasher *h, const struct slu_context *contex
 	return r;
 }
 
-static cl_int make(struct slu_hasher *h, const struct slu_context *context, cl_device_id device)
+static cl_int hasher_make(struct slu_hasher *h, const struct slu_context *context,
+			  cl_device_id device)
 {
-	cl_int r = choose_size(h, device);
+	cl_int r = hasher_choose_size(h, device);
 
 	if (r == CL_SUCCESS)
 		h->queue = slu_layer_next.clCreateCommandQueue(context->handle, device,
@@ -85,7 +86,7 @@ static cl_int make(struct slu_hasher *h, const struct slu_context *context, cl_d
 		h->sums =
 			slu_layer_next.clCreateBuffer(context->handle, CL_MEM_READ_WRITE,
 						      h->n_groups * 2 * sizeof(uint64_t), NULL, &r);
-	return r == CL_SUCCESS ? make_kernel(h, context, device) : r;
+	return r == CL_SUCCESS ? hasher_make_kernel(h, context, device) : r;
 }
 
 void slu_hasher_build(const struct slu_context *context, struct slu_context_place *place)
@@ -102,7 +103,7 @@ void slu_hasher_build(const struct slu_context *context, struct slu_context_plac
 	slu_layer_give();
 	if (!is_mine)
 		return;
-	r = make(h, context, place->handle);
+	r = hasher_make(h, context, place->handle);
 	if (r != CL_SUCCESS) {
 		slu_hasher_deinit(h);
 		state = slu_headroom_is_refusal(r) && ++h->n_tries < TRIES_MAX ? SLU_HASHER_WANTED
@@ -132,7 +133,7 @@ void slu_hasher_deinit(struct slu_hasher *h)
 
 /* -- digests ---------------------------------------------------------------------------------- */
 
-static cl_int set_args(struct slu_hasher *h, cl_mem data, uint64_t bytes)
+static cl_int hasher_set_args(struct slu_hasher *h, cl_mem data, uint64_t bytes)
 {
 	uint64_t n_items = h->n_groups * h->n_local, n_blocks = bytes / SLU_DIGEST_BLOCK;
 	cl_ulong size = bytes, count = n_blocks / n_items + 1;
@@ -156,13 +157,13 @@ static cl_int set_args(struct slu_hasher *h, cl_mem data, uint64_t bytes)
 	return r;
 }
 
-static cl_int submit(struct slu_hasher *h, const struct slu_proxy *root,
-		     struct slu_hashing_job *job)
+static cl_int hasher_submit(struct slu_hasher *h, const struct slu_proxy *root,
+			    struct slu_hashing_job *job)
 {
 	size_t n_items = h->n_groups * h->n_local, sums_bytes = h->n_groups * 2 * sizeof(uint64_t);
 	cl_int r;
 
-	r = set_args(h, root->real, root->size_bytes);
+	r = hasher_set_args(h, root->real, root->size_bytes);
 	if (r == CL_SUCCESS)
 		r = slu_layer_next.clEnqueueNDRangeKernel(h->queue, h->kernel, 1, NULL, &n_items,
 							  &h->n_local, 0, NULL, &job->kernel);
@@ -187,7 +188,7 @@ cl_int slu_hasher_begin(struct slu_hasher *h, const struct slu_proxy *root,
 	job.sums = calloc(h->n_groups, 2 * sizeof(uint64_t));
 	if (!job.sums)
 		return CL_OUT_OF_HOST_MEMORY;
-	r = submit(h, root, &job);
+	r = hasher_submit(h, root, &job);
 	if (r != CL_SUCCESS) {
 		if (job.kernel)
 			slu_layer_next.clReleaseEvent(job.kernel);
@@ -199,7 +200,7 @@ cl_int slu_hasher_begin(struct slu_hasher *h, const struct slu_proxy *root,
 	return CL_SUCCESS;
 }
 
-static uint64_t measure(cl_event event)
+static uint64_t hasher_measure(cl_event event)
 {
 	cl_ulong start = 0, end = 0;
 
@@ -216,7 +217,7 @@ cl_int slu_hasher_end(struct slu_hashing_job *job, struct slu_digest *ret_digest
 	uint64_t sums[2] = { 0 };
 	cl_int r = slu_layer_next.clWaitForEvents(1, &job->event);
 
-	*ret_ns = r == CL_SUCCESS ? measure(job->kernel) : 0;
+	*ret_ns = r == CL_SUCCESS ? hasher_measure(job->kernel) : 0;
 	slu_layer_next.clReleaseEvent(job->kernel);
 	slu_layer_next.clReleaseEvent(job->event);
 	for (size_t i = 0; i < job->n_groups; i++) {

@@ -43,8 +43,8 @@ cl_int slu_headroom_prove(struct slu_context *context, cl_mem real)
 	return r;
 }
 
-static void try_as_unit(struct slu_headroom *headroom, struct slu_device *device, uint64_t bytes,
-			struct slu_proxy *proxy)
+static void headroom_try_as_unit(struct slu_headroom *headroom, struct slu_device *device,
+				 uint64_t bytes, struct slu_proxy *proxy)
 {
 	proxy->headroom = headroom;
 	if (slu_client_unit_new_spare(device->client, bytes, proxy, &proxy->unit))
@@ -64,7 +64,7 @@ cl_int slu_headroom_try(struct slu_headroom *headroom, struct slu_device *device
 	    slu_proxy_new(&proxy))
 		return headroom->r;
 	proxy->device = device;
-	try_as_unit(headroom, device, bytes ? bytes : GUESS_BYTES, proxy);
+	headroom_try_as_unit(headroom, device, bytes ? bytes : GUESS_BYTES, proxy);
 	slu_proxy_unref(proxy);
 	slu_proxy_free(proxy);
 	return headroom->r;

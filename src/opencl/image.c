@@ -29,9 +29,9 @@ struct making {
 	cl_mem made;
 };
 
-static cl_mem make(cl_context context, const cl_mem_properties *properties, cl_mem_flags flags,
-		   const cl_image_format *format, const cl_image_desc *desc, void *host_ptr,
-		   cl_int *ret_r)
+static cl_mem image_make(cl_context context, const cl_mem_properties *properties,
+			 cl_mem_flags flags, const cl_image_format *format,
+			 const cl_image_desc *desc, void *host_ptr, cl_int *ret_r)
 {
 	if (properties && properties[0])
 		return slu_layer_next.clCreateImageWithProperties(context, properties, flags,
@@ -39,17 +39,18 @@ static cl_mem make(cl_context context, const cl_mem_properties *properties, cl_m
 	return slu_layer_next.clCreateImage(context, flags, format, desc, host_ptr, ret_r);
 }
 
-static cl_int attempt(struct slu_headroom *headroom)
+static cl_int image_attempt(struct slu_headroom *headroom)
 {
 	struct making *m = slu_container_of(headroom, struct making, headroom);
 	cl_int r = CL_SUCCESS;
 
-	m->made = make(m->context, m->properties, m->flags, m->format, m->desc, m->host_ptr, &r);
+	m->made = image_make(m->context, m->properties, m->flags, m->format, m->desc, m->host_ptr,
+			     &r);
 	return r ? r : slu_headroom_prove(m->known, m->made);
 }
 
 /* A guess at what it takes; the driver's own measure is known only afterwards. */
-static uint64_t guess_bytes(const struct making *m)
+static uint64_t image_guess_bytes(const struct making *m)
 {
 	struct slu_shape shape;
 	uint64_t n;
@@ -67,7 +68,7 @@ static uint64_t guess_bytes(const struct making *m)
  * What the driver says about a child, while it can be asked. But the object of a root that moves
  * was made without what the program said about the host, so the flags come from its proxy.
  */
-static void learn_child(struct slu_proxy *child, cl_mem_flags flags, const cl_image_format *format,
+static void child_learn(struct slu_proxy *child, cl_mem_flags flags, const cl_image_format *format,
 			const cl_image_desc *desc)
 {
 	struct slu_shape *s = &child->shape;
@@ -101,9 +102,9 @@ static struct slu_client_device *client_of(const struct slu_proxy *root)
 }
 
 /* With properties it could not be made again. */
-static cl_mem create_on(cl_context context, const cl_mem_properties *properties, cl_mem_flags flags,
-			const cl_image_format *format, const cl_image_desc *desc, void *host_ptr,
-			cl_int *errcode_ret)
+static cl_mem child_create(cl_context context, const cl_mem_properties *properties,
+			   cl_mem_flags flags, const cl_image_format *format,
+			   const cl_image_desc *desc, void *host_ptr, cl_int *errcode_ret)
 {
 	struct slu_proxy *parent = slu_proxy_find(desc->mem_object), *child = NULL;
 	struct slu_client_device *client;
@@ -124,18 +125,18 @@ static cl_mem create_on(cl_context context, const cl_mem_properties *properties,
 	if (!r)
 		r = slu_bracket_real(parent, &inner.mem_object);
 	if (!r)
-		real = make(context, properties, flags, format, &inner, host_ptr, &r);
+		real = image_make(context, properties, flags, format, &inner, host_ptr, &r);
 	if (!r)
 		r = slu_memory_adopt(context, real, SLU_FROZEN_IMAGE, &(struct slu_reserve){ 0 },
 				     parent, &child);
 	if (!r)
-		learn_child(child, flags, format, desc);
+		child_learn(child, flags, format, desc);
 	if (is_inside)
 		slu_client_command_end(client, &parent->root->unit, 1);
 	return slu_memory_answer(r ? NULL : slu_proxy_handle(child), r, errcode_ret);
 }
 
-static bool is_within(cl_device_id device, cl_device_info what, size_t n)
+static bool image_is_within(cl_device_id device, cl_device_info what, size_t n)
 {
 	size_t max = 0;
 
@@ -144,32 +145,33 @@ static bool is_within(cl_device_id device, cl_device_info what, size_t n)
 	       n <= max;
 }
 
-static bool has_device_sides(cl_device_id device, const struct slu_shape *s)
+static bool device_has_sides(cl_device_id device, const struct slu_shape *s)
 {
 	bool is_3d = s->desc.image_type == CL_MEM_OBJECT_IMAGE3D;
 
 	if (is_3d)
-		return is_within(device, CL_DEVICE_IMAGE3D_MAX_WIDTH, s->size[0]) &&
-		       is_within(device, CL_DEVICE_IMAGE3D_MAX_HEIGHT, s->size[1]) &&
-		       is_within(device, CL_DEVICE_IMAGE3D_MAX_DEPTH, s->size[2]);
+		return image_is_within(device, CL_DEVICE_IMAGE3D_MAX_WIDTH, s->size[0]) &&
+		       image_is_within(device, CL_DEVICE_IMAGE3D_MAX_HEIGHT, s->size[1]) &&
+		       image_is_within(device, CL_DEVICE_IMAGE3D_MAX_DEPTH, s->size[2]);
 	if (s->desc.image_type == CL_MEM_OBJECT_IMAGE1D_ARRAY)
-		return is_within(device, CL_DEVICE_IMAGE2D_MAX_WIDTH, s->size[0]) &&
-		       is_within(device, CL_DEVICE_IMAGE_MAX_ARRAY_SIZE, s->size[1]);
-	return is_within(device, CL_DEVICE_IMAGE2D_MAX_WIDTH, s->size[0]) &&
-	       is_within(device, CL_DEVICE_IMAGE2D_MAX_HEIGHT, s->size[1]) &&
-	       (s->size[2] == 1 || is_within(device, CL_DEVICE_IMAGE_MAX_ARRAY_SIZE, s->size[2]));
+		return image_is_within(device, CL_DEVICE_IMAGE2D_MAX_WIDTH, s->size[0]) &&
+		       image_is_within(device, CL_DEVICE_IMAGE_MAX_ARRAY_SIZE, s->size[1]);
+	return image_is_within(device, CL_DEVICE_IMAGE2D_MAX_WIDTH, s->size[0]) &&
+	       image_is_within(device, CL_DEVICE_IMAGE2D_MAX_HEIGHT, s->size[1]) &&
+	       (s->size[2] == 1 ||
+		image_is_within(device, CL_DEVICE_IMAGE_MAX_ARRAY_SIZE, s->size[2]));
 }
 
-static bool has_sides(const struct slu_context *context, const struct slu_shape *s)
+static bool context_has_sides(const struct slu_context *context, const struct slu_shape *s)
 {
 	for (unsigned i = 0; i < context->n_places; i++)
-		if (!has_device_sides(context->places[i].handle, s))
+		if (!device_has_sides(context->places[i].handle, s))
 			return false;
 	return true;
 }
 
 /* Whether the driver makes such images at all, tried with one pixel. */
-static bool has_format(cl_context context, cl_mem_flags flags, const struct slu_shape *s)
+static bool context_has_format(cl_context context, cl_mem_flags flags, const struct slu_shape *s)
 {
 	cl_image_desc one = {
 		.image_type = s->desc.image_type,
@@ -187,7 +189,7 @@ static bool has_format(cl_context context, cl_mem_flags flags, const struct slu_
 	return r == CL_SUCCESS || slu_headroom_is_refusal(r);
 }
 
-static bool may_move(const struct making *m, struct slu_shape *ret_shape)
+static bool image_may_move(const struct making *m, struct slu_shape *ret_shape)
 {
 	const struct slu_context *context = m->known;
 
@@ -197,12 +199,13 @@ static bool may_move(const struct making *m, struct slu_shape *ret_shape)
 	       !slu_alloc_check_flags(m->flags, m->host_ptr) &&
 	       slu_shape_init(ret_shape, m->format, m->desc, m->host_ptr != NULL) &&
 	       slu_shape_bytes(ret_shape) <= context->max_alloc_bytes &&
-	       has_sides(context, ret_shape) && has_format(m->context, m->flags, ret_shape);
+	       context_has_sides(context, ret_shape) &&
+	       context_has_format(m->context, m->flags, ret_shape);
 }
 
 /* Takes over the context's reference. */
-static cl_int create_movable(struct making *m, const struct slu_shape *shape,
-			     struct slu_proxy **ret_proxy)
+static cl_int image_create_movable(struct making *m, const struct slu_shape *shape,
+				   struct slu_proxy **ret_proxy)
 {
 	const struct slu_proxy like = {
 		.type = shape->desc.image_type,
@@ -237,7 +240,7 @@ static cl_int create_movable(struct making *m, const struct slu_shape *shape,
 	return r;
 }
 
-static enum slu_frozen reason(cl_mem_flags flags)
+static enum slu_frozen image_frozen_reason(cl_mem_flags flags)
 {
 	return flags & CL_MEM_ALLOC_HOST_PTR ? SLU_FROZEN_NO
 	       : flags & CL_MEM_USE_HOST_PTR ? SLU_FROZEN_HOST_PTR
@@ -245,10 +248,10 @@ static enum slu_frozen reason(cl_mem_flags flags)
 }
 
 /* Takes over the context's reference. */
-static cl_mem create_fixed(struct making *m, cl_int *errcode_ret)
+static cl_mem image_create_fixed(struct making *m, cl_int *errcode_ret)
 {
-	enum slu_frozen why = reason(m->flags);
-	uint64_t bytes = guess_bytes(m);
+	enum slu_frozen why = image_frozen_reason(m->flags);
+	uint64_t bytes = image_guess_bytes(m);
 	struct slu_reserve reserve = { 0 };
 	cl_int r = CL_MEM_OBJECT_ALLOCATION_FAILURE;
 	cl_mem handle;
@@ -261,11 +264,11 @@ static cl_mem create_fixed(struct making *m, cl_int *errcode_ret)
 	return handle;
 }
 
-static cl_mem create(cl_context context, const cl_mem_properties *properties, cl_mem_flags flags,
-		     const cl_image_format *format, const cl_image_desc *desc, void *host_ptr,
-		     cl_int *errcode_ret)
+static cl_mem image_create(cl_context context, const cl_mem_properties *properties,
+			   cl_mem_flags flags, const cl_image_format *format,
+			   const cl_image_desc *desc, void *host_ptr, cl_int *errcode_ret)
 {
-	struct making m = { .headroom.attempt = attempt,
+	struct making m = { .headroom.attempt = image_attempt,
 			    .context = context,
 			    .properties = properties,
 			    .flags = flags,
@@ -277,18 +280,19 @@ static cl_mem create(cl_context context, const cl_mem_properties *properties, cl
 	cl_int r;
 
 	if (desc && desc->mem_object)
-		return create_on(context, properties, flags, format, desc, host_ptr, errcode_ret);
+		return child_create(context, properties, flags, format, desc, host_ptr,
+				    errcode_ret);
 	/* what is wrong with the call, the driver says best */
 	if (!desc || slu_context_get(context, &m.known)) {
-		m.made = make(context, properties, flags, format, desc, host_ptr, &r);
+		m.made = image_make(context, properties, flags, format, desc, host_ptr, &r);
 		return slu_memory_hand_out(context, m.made, r, SLU_FROZEN_IMAGE,
 					   &(struct slu_reserve){ 0 }, errcode_ret);
 	}
-	if (may_move(&m, &shape)) {
-		r = create_movable(&m, &shape, &proxy);
+	if (image_may_move(&m, &shape)) {
+		r = image_create_movable(&m, &shape, &proxy);
 		return slu_memory_answer(r ? NULL : slu_proxy_handle(proxy), r, errcode_ret);
 	}
-	return create_fixed(&m, errcode_ret);
+	return image_create_fixed(&m, errcode_ret);
 }
 
 /* -- the calls -------------------------------------------------------------------------------- */
@@ -296,7 +300,7 @@ static cl_mem create(cl_context context, const cl_mem_properties *properties, cl
 cl_mem slu_call_clCreateImage(cl_context context, cl_mem_flags flags, const cl_image_format *format,
 			      const cl_image_desc *desc, void *host_ptr, cl_int *errcode_ret)
 {
-	return create(context, NULL, flags, format, desc, host_ptr, errcode_ret);
+	return image_create(context, NULL, flags, format, desc, host_ptr, errcode_ret);
 }
 
 cl_mem slu_call_clCreateImageWithProperties(cl_context context, const cl_mem_properties *properties,
@@ -304,7 +308,7 @@ cl_mem slu_call_clCreateImageWithProperties(cl_context context, const cl_mem_pro
 					    const cl_image_desc *desc, void *host_ptr,
 					    cl_int *errcode_ret)
 {
-	return create(context, properties, flags, format, desc, host_ptr, errcode_ret);
+	return image_create(context, properties, flags, format, desc, host_ptr, errcode_ret);
 }
 
 cl_mem slu_call_clCreateImage2D(cl_context context, cl_mem_flags flags,
@@ -321,7 +325,7 @@ cl_mem slu_call_clCreateImage2D(cl_context context, cl_mem_flags flags,
 	cl_int r;
 
 	if (width && height && (host_ptr || !row_pitch))
-		return create(context, NULL, flags, format, &desc, host_ptr, errcode_ret);
+		return image_create(context, NULL, flags, format, &desc, host_ptr, errcode_ret);
 	real = slu_layer_next.clCreateImage2D(context, flags, format, width, height, row_pitch,
 					      host_ptr, &r);
 	return slu_memory_hand_out(context, real, r, SLU_FROZEN_IMAGE, &(struct slu_reserve){ 0 },
@@ -345,7 +349,7 @@ cl_mem slu_call_clCreateImage3D(cl_context context, cl_mem_flags flags,
 	cl_int r;
 
 	if (width && height && depth && (host_ptr || !(row_pitch || slice_pitch)))
-		return create(context, NULL, flags, format, &desc, host_ptr, errcode_ret);
+		return image_create(context, NULL, flags, format, &desc, host_ptr, errcode_ret);
 	real = slu_layer_next.clCreateImage3D(context, flags, format, width, height, depth,
 					      row_pitch, slice_pitch, host_ptr, &r);
 	return slu_memory_hand_out(context, real, r, SLU_FROZEN_IMAGE, &(struct slu_reserve){ 0 },

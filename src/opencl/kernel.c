@@ -10,13 +10,13 @@
 
 static struct slu_table kernels; /* guarded by the layer's lock */
 
-static void unref_locked(struct slu_kernel *kernel)
+static void kernel_unref_locked(struct slu_kernel *kernel)
 {
 	if (--kernel->n_refs == 0)
 		free(kernel);
 }
 
-static struct slu_kernel *find_locked(cl_kernel handle)
+static struct slu_kernel *kernel_find_locked(cl_kernel handle)
 {
 	struct slu_table_node *node = slu_table_find(&kernels, handle);
 
@@ -31,7 +31,7 @@ struct slu_kernel *slu_kernel_find(cl_kernel handle)
 }
 
 /* Return: false if there is no memory for a note; without one the kernel is of no use. */
-static bool enter(cl_kernel handle, const struct slu_kernel *like)
+static bool kernel_enter(cl_kernel handle, const struct slu_kernel *like)
 {
 	struct slu_table_node *old = NULL;
 	struct slu_program *program = NULL;
@@ -64,7 +64,7 @@ static bool enter(cl_kernel handle, const struct slu_kernel *like)
 		struct slu_kernel *gone = slu_container_of(old, struct slu_kernel, node);
 
 		program = slu_steal_ptr(gone->program);
-		unref_locked(gone);
+		kernel_unref_locked(gone);
 	}
 	slu_layer_give();
 	slu_program_put(program);
@@ -73,7 +73,7 @@ static bool enter(cl_kernel handle, const struct slu_kernel *like)
 
 static unsigned n_waiting; /* for any kernel; guarded by the layer's lock */
 
-static void take_locked(struct slu_kernel *kernel)
+static void kernel_take_locked(struct slu_kernel *kernel)
 {
 	n_waiting++;
 	while (kernel->is_taken)
@@ -82,7 +82,7 @@ static void take_locked(struct slu_kernel *kernel)
 	kernel->is_taken = true;
 }
 
-static void wake_locked(void)
+static void kernel_wake_locked(void)
 {
 	if (n_waiting)
 		pthread_cond_broadcast(&slu_layer_changed);
@@ -93,10 +93,10 @@ struct slu_kernel *slu_kernel_take(cl_kernel handle)
 	struct slu_kernel *kernel;
 
 	slu_layer_take();
-	kernel = find_locked(handle);
+	kernel = kernel_find_locked(handle);
 	if (kernel) {
 		kernel->n_refs++;
-		take_locked(kernel);
+		kernel_take_locked(kernel);
 	}
 	slu_layer_give();
 	return kernel;
@@ -109,10 +109,10 @@ struct slu_kernel *slu_kernel_peek(cl_kernel handle, size_t n_capacity,
 	size_t n = 0;
 
 	slu_layer_take();
-	kernel = find_locked(handle);
+	kernel = kernel_find_locked(handle);
 	if (kernel) {
 		kernel->n_refs++;
-		take_locked(kernel);
+		kernel_take_locked(kernel);
 		for (cl_uint i = 0; i < kernel->n_args; i++)
 			if (kernel->args[i].proxy) {
 				if (n < n_capacity)
@@ -120,7 +120,7 @@ struct slu_kernel *slu_kernel_peek(cl_kernel handle, size_t n_capacity,
 				n++;
 			}
 		kernel->is_taken = false;
-		wake_locked();
+		kernel_wake_locked();
 		*ret_n = n;
 	}
 	slu_layer_give();
@@ -130,7 +130,7 @@ struct slu_kernel *slu_kernel_peek(cl_kernel handle, size_t n_capacity,
 void slu_kernel_resume(struct slu_kernel *kernel)
 {
 	slu_layer_take();
-	take_locked(kernel);
+	kernel_take_locked(kernel);
 	slu_layer_give();
 }
 
@@ -138,17 +138,18 @@ void slu_kernel_give(struct slu_kernel *kernel)
 {
 	slu_layer_take();
 	kernel->is_taken = false;
-	wake_locked();
-	unref_locked(kernel);
+	kernel_wake_locked();
+	kernel_unref_locked(kernel);
 	slu_layer_give();
 }
 
 /* -- the calls -------------------------------------------------------------------------------- */
 
 /* What the program gets for @handle, which the driver made. */
-static cl_kernel entered(cl_kernel handle, const struct slu_kernel *like, cl_int *errcode_ret)
+static cl_kernel kernel_entered(cl_kernel handle, const struct slu_kernel *like,
+				cl_int *errcode_ret)
 {
-	if (enter(handle, like))
+	if (kernel_enter(handle, like))
 		return handle;
 	slu_layer_next.clReleaseKernel(handle);
 	if (errcode_ret)
@@ -160,7 +161,7 @@ cl_kernel slu_call_clCreateKernel(cl_program program, const char *name, cl_int *
 {
 	cl_kernel handle = slu_layer_next.clCreateKernel(program, name, errcode_ret);
 
-	return entered(handle, NULL, errcode_ret);
+	return kernel_entered(handle, NULL, errcode_ret);
 }
 
 cl_int slu_call_clCreateKernelsInProgram(cl_program program, cl_uint n_kernels, cl_kernel *handles,
@@ -174,7 +175,7 @@ cl_int slu_call_clCreateKernelsInProgram(cl_program program, cl_uint n_kernels, 
 
 		n_made = SLU_MIN(n, n_kernels);
 		for (cl_uint i = 0; i < n_made; i++)
-			are_noted = enter(handles[i], NULL) && are_noted;
+			are_noted = kernel_enter(handles[i], NULL) && are_noted;
 		/* those that have a note lose it with their last reference */
 		for (cl_uint i = 0; i < n_made && !are_noted; i++)
 			slu_call_clReleaseKernel(handles[i]);
@@ -195,7 +196,7 @@ cl_kernel slu_call_clCloneKernel(cl_kernel source, cl_int *errcode_ret)
 		return slu_layer_next.clCloneKernel(source, errcode_ret);
 	slu_bind_dummies(kernel);
 	handle = slu_layer_next.clCloneKernel(source, errcode_ret);
-	handle = entered(handle, kernel, errcode_ret);
+	handle = kernel_entered(handle, kernel, errcode_ret);
 	slu_kernel_give(kernel);
 	return handle;
 }
@@ -208,7 +209,7 @@ cl_int slu_call_clRetainKernel(cl_kernel handle)
 	if (r != CL_SUCCESS)
 		return r;
 	slu_layer_take();
-	kernel = find_locked(handle);
+	kernel = kernel_find_locked(handle);
 	if (kernel)
 		kernel->n_program++;
 	slu_layer_give();
@@ -222,11 +223,11 @@ cl_int slu_call_clReleaseKernel(cl_kernel handle)
 	cl_int r;
 
 	slu_layer_take();
-	kernel = find_locked(handle);
+	kernel = kernel_find_locked(handle);
 	if (kernel && --kernel->n_program == 0) {
 		slu_table_remove(&kernels, &kernel->node);
 		program = slu_steal_ptr(kernel->program);
-		unref_locked(kernel);
+		kernel_unref_locked(kernel);
 	}
 	slu_layer_give();
 	r = slu_layer_next.clReleaseKernel(handle);

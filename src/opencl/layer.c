@@ -68,7 +68,7 @@ SLU_CLIENT_API cl_int CL_API_CALL clGetLayerInfo(cl_layer_info what, size_t size
 
 /* No driver lives on in a child; but what the child gives up must not wait for a parent's thread.
  */
-static void forked(void)
+static void layer_forked(void)
 {
 	slu_lock_init(&slu_layer_lock, SLU_LOCK_FRONT);
 	pthread_cond_init(&slu_layer_changed, NULL);
@@ -84,7 +84,7 @@ SLU_CLIENT_API cl_int CL_API_CALL clInitLayer(cl_uint n_entries, const cl_icd_di
 	if (!target || !ret_n_entries || !ret_dispatch)
 		return CL_INVALID_VALUE;
 	slu_ending_watch();
-	pthread_atfork(NULL, NULL, forked);
+	pthread_atfork(NULL, NULL, layer_forked);
 	memcpy(&slu_layer_table, target, SLU_MIN(n_entries, n_ours) * sizeof(void *));
 	if (dladdr((void *)clInitLayer, &self) && self.dli_fname)
 		slu_environment_restore(self.dli_fname);

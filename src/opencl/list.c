@@ -12,8 +12,8 @@ struct list {
 	cl_mem *reals; /* NULL where the program gave no list */
 };
 
-static cl_int begin(struct list *l, cl_command_queue queue, cl_uint n, const cl_mem *objects,
-		    enum slu_access access)
+static cl_int list_begin(struct list *l, cl_command_queue queue, cl_uint n, const cl_mem *objects,
+			 enum slu_access access)
 {
 	cl_int r;
 
@@ -32,24 +32,25 @@ static cl_int begin(struct list *l, cl_command_queue queue, cl_uint n, const cl_
 	return r;
 }
 
-static void forget(struct list *l)
+static void list_free(struct list *l)
 {
 	free(l->names);
 	free(l->reals);
 }
 
-static bool again(struct list *l, cl_int r)
+static bool list_again(struct list *l, cl_int r)
 {
 	if (!slu_bracket_again(&l->bracket, r))
 		return false;
-	forget(l);
+	list_free(l);
 	return true;
 }
 
-static cl_int end(struct list *l, cl_int r, cl_uint n_wait, const cl_event *wait, cl_event *event)
+static cl_int list_end(struct list *l, cl_int r, cl_uint n_wait, const cl_event *wait,
+		       cl_event *event)
 {
 	r = slu_bracket_end(&l->bracket, r, CL_FALSE, n_wait, wait, event);
-	forget(l);
+	list_free(l);
 	return r;
 }
 
@@ -63,13 +64,13 @@ cl_int slu_call_clEnqueueMigrateMemObjects(cl_command_queue queue, cl_uint n, co
 	cl_int r;
 
 	do {
-		r = begin(&l, queue, n, objects, access);
+		r = list_begin(&l, queue, n, objects, access);
 		if (!r)
 			r = slu_layer_next.clEnqueueMigrateMemObjects(
 				queue, n, objects ? l.reals : NULL, flags, n_wait, wait,
 				&l.bracket.event);
-	} while (again(&l, r));
-	return end(&l, r, n_wait, wait, event);
+	} while (list_again(&l, r));
+	return list_end(&l, r, n_wait, wait, event);
 }
 
 cl_int slu_call_clEnqueueNativeKernel(cl_command_queue queue, void(CL_CALLBACK *func)(void *),
@@ -81,13 +82,13 @@ cl_int slu_call_clEnqueueNativeKernel(cl_command_queue queue, void(CL_CALLBACK *
 	cl_int r;
 
 	do {
-		r = begin(&l, queue, n_objects, objects, SLU_ACCESS_WRITE);
+		r = list_begin(&l, queue, n_objects, objects, SLU_ACCESS_WRITE);
 		if (!r)
 			r = slu_layer_next.clEnqueueNativeKernel(
 				queue, func, args, args_size, n_objects, objects ? l.reals : NULL,
 				args_mem_loc, n_wait, wait, &l.bracket.event);
-	} while (again(&l, r));
-	return end(&l, r, n_wait, wait, event);
+	} while (list_again(&l, r));
+	return list_end(&l, r, n_wait, wait, event);
 }
 
 /* The four calls with which an object shared with GL or EGL changes hands are alike. */
@@ -96,12 +97,12 @@ cl_int slu_call_clEnqueueNativeKernel(cl_command_queue queue, void(CL_CALLBACK *
 			       cl_uint n_wait, const cl_event *wait, cl_event *event)             \
 	{                                                                                         \
 		struct list l;                                                                    \
-		cl_int r = begin(&l, queue, n, objects, SLU_ACCESS_WRITE);                        \
+		cl_int r = list_begin(&l, queue, n, objects, SLU_ACCESS_WRITE);                   \
                                                                                                   \
 		if (!r)                                                                           \
 			r = slu_layer_next.name(queue, n, objects ? l.reals : NULL, n_wait, wait, \
 						&l.bracket.event);                                \
-		return end(&l, r, n_wait, wait, event);                                           \
+		return list_end(&l, r, n_wait, wait, event);                                      \
 	}
 
 HAND_OVER(clEnqueueAcquireGLObjects)

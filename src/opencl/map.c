@@ -8,7 +8,7 @@
 
 #include "opencl/bracket.h"
 
-static void *answer(void *pointer, cl_int r, cl_int *errcode_ret)
+static void *map_answer(void *pointer, cl_int r, cl_int *errcode_ret)
 {
 	if (errcode_ret)
 		*errcode_ret = r;
@@ -20,7 +20,7 @@ static bool maps_for_writing(cl_map_flags flags)
 	return flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION);
 }
 
-static enum slu_access access_of(cl_map_flags flags)
+static enum slu_access map_access_of(cl_map_flags flags)
 {
 	return maps_for_writing(flags) ? SLU_ACCESS_WRITE : SLU_ACCESS_READ;
 }
@@ -36,7 +36,7 @@ static cl_int check_host_access(const struct slu_proxy *proxy, cl_map_flags flag
 	return CL_SUCCESS;
 }
 
-static void mapped(struct slu_proxy *proxy)
+static void map_note(struct slu_proxy *proxy)
 {
 	slu_layer_take();
 	proxy->n_maps++;
@@ -44,7 +44,7 @@ static void mapped(struct slu_proxy *proxy)
 	slu_bracket_hold(proxy->root, SLU_FROZEN_MAPPED);
 }
 
-static void unmapped(struct slu_proxy *proxy)
+static void unmap_note(struct slu_proxy *proxy)
 {
 	bool was_mapped;
 
@@ -71,7 +71,7 @@ void *slu_call_clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool
 				  cl_map_flags flags, size_t offset, size_t size, cl_uint n_wait,
 				  const cl_event *wait, cl_event *event, cl_int *errcode_ret)
 {
-	struct slu_name name = { buffer, access_of(flags) };
+	struct slu_name name = { buffer, map_access_of(flags) };
 	struct slu_bracket b;
 	void *pointer = NULL;
 	cl_int r;
@@ -84,9 +84,9 @@ void *slu_call_clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool
 								    wait, &b.event, &r);
 	} while (slu_bracket_again(&b, r));
 	if (!r)
-		mapped(name.proxy);
+		map_note(name.proxy);
 	r = slu_bracket_end(&b, r, blocking, n_wait, wait, event);
-	return answer(pointer, r, errcode_ret);
+	return map_answer(pointer, r, errcode_ret);
 }
 
 void *slu_call_clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_bool blocking,
@@ -94,7 +94,7 @@ void *slu_call_clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_bool b
 				 size_t *row_pitch, size_t *slice_pitch, cl_uint n_wait,
 				 const cl_event *wait, cl_event *event, cl_int *errcode_ret)
 {
-	struct slu_name name = { image, access_of(flags) };
+	struct slu_name name = { image, map_access_of(flags) };
 	struct slu_bracket b;
 	void *pointer = NULL;
 	cl_int r;
@@ -107,9 +107,9 @@ void *slu_call_clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_bool b
 				slice_pitch, n_wait, wait, &b.event, &r);
 	} while (slu_bracket_again(&b, r));
 	if (!r)
-		mapped(name.proxy);
+		map_note(name.proxy);
 	r = slu_bracket_end(&b, r, blocking, n_wait, wait, event);
-	return answer(pointer, r, errcode_ret);
+	return map_answer(pointer, r, errcode_ret);
 }
 
 cl_int slu_call_clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem object, void *pointer,
@@ -126,6 +126,6 @@ cl_int slu_call_clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem object, v
 	is_done = !r;
 	r = slu_bracket_end(&b, r, CL_FALSE, n_wait, wait, event);
 	if (is_done)
-		unmapped(name.proxy);
+		unmap_note(name.proxy);
 	return r;
 }

@@ -8,7 +8,7 @@
 
 static struct slu_table programs; /* guarded by the layer's lock */
 
-static struct slu_program *find_with_ref(cl_program handle)
+static struct slu_program *program_find_with_ref(cl_program handle)
 {
 	struct slu_program *program = NULL;
 	struct slu_table_node *node;
@@ -24,7 +24,7 @@ static struct slu_program *find_with_ref(cl_program handle)
 }
 
 /* Of one device: where a context has several, its first pays for all. */
-static size_t ask_size(cl_program handle, cl_context context)
+static size_t program_ask_size(cl_program handle, cl_context context)
 {
 	struct slu_context *known;
 	size_t size = 0;
@@ -39,7 +39,7 @@ static size_t ask_size(cl_program handle, cl_context context)
 	return size;
 }
 
-static struct slu_program *enter(cl_program handle, cl_context context, size_t size)
+static struct slu_program *program_enter(cl_program handle, cl_context context, size_t size)
 {
 	struct slu_program *program = calloc(1, sizeof(*program));
 	struct slu_table_node *old = NULL;
@@ -62,7 +62,7 @@ static struct slu_program *enter(cl_program handle, cl_context context, size_t s
 		return program;
 	slu_memory_discharge(program->charged);
 	free(program);
-	return find_with_ref(handle);
+	return program_find_with_ref(handle);
 }
 
 struct slu_program *slu_program_get(cl_kernel kernel)
@@ -78,11 +78,11 @@ struct slu_program *slu_program_get(cl_kernel kernel)
 	    slu_layer_next.clGetKernelInfo(kernel, CL_KERNEL_CONTEXT, sizeof(context), &context,
 					   NULL) != CL_SUCCESS)
 		return NULL;
-	program = find_with_ref(handle);
+	program = program_find_with_ref(handle);
 	if (program)
 		return program;
-	size = ask_size(handle, context);
-	return size ? enter(handle, context, size) : NULL;
+	size = program_ask_size(handle, context);
+	return size ? program_enter(handle, context, size) : NULL;
 }
 
 void slu_program_put(struct slu_program *program)

@@ -19,7 +19,7 @@ static struct {
 	STAILQ_HEAD(, slu_proxy) resting;
 } range = { .resting = STAILQ_HEAD_INITIALIZER(range.resting) };
 
-static struct slu_proxy *reserve_locked(void)
+static struct slu_proxy *range_reserve_locked(void)
 {
 	struct slu_proxy *base = atomic_load_explicit(&range.base, memory_order_relaxed);
 	void *p;
@@ -34,9 +34,9 @@ static struct slu_proxy *reserve_locked(void)
 	return p;
 }
 
-static struct slu_proxy *take_slot_locked(void)
+static struct slu_proxy *range_take_slot_locked(void)
 {
-	struct slu_proxy *base = reserve_locked(), *proxy;
+	struct slu_proxy *base = range_reserve_locked(), *proxy;
 
 	if (!base)
 		return NULL;
@@ -56,7 +56,7 @@ int slu_proxy_new(struct slu_proxy **ret_proxy)
 	uint32_t serial;
 
 	slu_layer_take();
-	proxy = take_slot_locked();
+	proxy = range_take_slot_locked();
 	slu_layer_give();
 	if (!proxy)
 		return slu_error(-ENOMEM);

@@ -39,7 +39,7 @@ void slu_queue_unref(struct slu_queue *queue)
 }
 
 /* The driver may have given the handle of a dead queue again: the new note takes its place. */
-static struct slu_queue *enter(cl_command_queue handle, unsigned n_program)
+static struct slu_queue *queue_enter(cl_command_queue handle, unsigned n_program)
 {
 	cl_command_queue_properties properties = 0;
 	struct slu_table_node *old = NULL;
@@ -76,7 +76,7 @@ static struct slu_queue *enter(cl_command_queue handle, unsigned n_program)
 	return queue;
 }
 
-static struct slu_queue *find_locked(cl_command_queue handle)
+static struct slu_queue *queue_find_locked(cl_command_queue handle)
 {
 	struct slu_table_node *node = slu_table_find(&queues, handle);
 
@@ -98,7 +98,7 @@ struct slu_queue *slu_queue_get(cl_command_queue handle)
 	if (!handle)
 		return NULL;
 	slu_layer_take();
-	queue = find_locked(handle);
+	queue = queue_find_locked(handle);
 	if (queue)
 		queue->n_refs++;
 	slu_layer_give();
@@ -106,7 +106,7 @@ struct slu_queue *slu_queue_get(cl_command_queue handle)
 		return queue;
 	slu_layer_next.clGetCommandQueueInfo(handle, CL_QUEUE_REFERENCE_COUNT, sizeof(n_program),
 					     &n_program, NULL);
-	return enter(handle, n_program);
+	return queue_enter(handle, n_program);
 }
 
 int slu_queue_progress(struct slu_device *device, bool flush)
@@ -146,7 +146,7 @@ int slu_queue_progress(struct slu_device *device, bool flush)
 }
 
 /* The program does not give the queue up meanwhile: clReleaseCommandQueue() waits. */
-static void flush(struct slu_queue *queue)
+static void queue_flush(struct slu_queue *queue)
 {
 	cl_command_queue handle;
 
@@ -172,7 +172,7 @@ void slu_queue_flush_all(void)
 		queue->n_refs++;
 	slu_layer_give();
 	while (queue) {
-		flush(queue);
+		queue_flush(queue);
 		slu_layer_take();
 		next = TAILQ_NEXT(queue, link);
 		if (next)
@@ -215,9 +215,9 @@ bool slu_queue_hides_event(cl_event event)
 
 /* -- the calls -------------------------------------------------------------------------------- */
 
-static cl_command_queue noted(cl_command_queue handle)
+static cl_command_queue queue_note(cl_command_queue handle)
 {
-	struct slu_queue *queue = handle ? enter(handle, 1) : NULL;
+	struct slu_queue *queue = handle ? queue_enter(handle, 1) : NULL;
 
 	if (queue)
 		slu_queue_unref(queue);
@@ -228,7 +228,8 @@ cl_command_queue slu_call_clCreateCommandQueue(cl_context context, cl_device_id 
 					       cl_command_queue_properties properties,
 					       cl_int *errcode_ret)
 {
-	return noted(slu_layer_next.clCreateCommandQueue(context, device, properties, errcode_ret));
+	return queue_note(
+		slu_layer_next.clCreateCommandQueue(context, device, properties, errcode_ret));
 }
 
 cl_command_queue slu_call_clCreateCommandQueueWithProperties(cl_context context,
@@ -236,8 +237,8 @@ cl_command_queue slu_call_clCreateCommandQueueWithProperties(cl_context context,
 							     const cl_queue_properties *properties,
 							     cl_int *errcode_ret)
 {
-	return noted(slu_layer_next.clCreateCommandQueueWithProperties(context, device, properties,
-								       errcode_ret));
+	return queue_note(slu_layer_next.clCreateCommandQueueWithProperties(
+		context, device, properties, errcode_ret));
 }
 
 cl_int slu_call_clSetCommandQueueProperty(cl_command_queue handle,
@@ -271,19 +272,19 @@ cl_int slu_call_clRetainCommandQueue(cl_command_queue handle)
 	if (r != CL_SUCCESS)
 		return r;
 	slu_layer_take();
-	queue = find_locked(handle);
+	queue = queue_find_locked(handle);
 	if (queue)
 		queue->n_program++;
 	slu_layer_give();
 	return r;
 }
 
-static struct slu_queue *known_with_ref(cl_command_queue handle)
+static struct slu_queue *queue_known_with_ref(cl_command_queue handle)
 {
 	struct slu_queue *queue;
 
 	slu_layer_take();
-	queue = find_locked(handle);
+	queue = queue_find_locked(handle);
 	if (queue)
 		queue->n_refs++;
 	slu_layer_give();
@@ -291,7 +292,7 @@ static struct slu_queue *known_with_ref(cl_command_queue handle)
 }
 
 /* What was there before has ended then, in a queue in order without asking about each. */
-static cl_int finish(struct slu_queue *queue, cl_command_queue handle)
+static cl_int queue_finish(struct slu_queue *queue, cl_command_queue handle)
 {
 	uint64_t covers = slu_fastpath_close_run(queue);
 	cl_int r = slu_layer_next.clFinish(handle);
@@ -306,15 +307,15 @@ static cl_int finish(struct slu_queue *queue, cl_command_queue handle)
 }
 
 /* One of the program's references less. What goes with the last is known by events from then on. */
-static void give_up(struct slu_queue *queue)
+static void queue_give_up(struct slu_queue *queue)
 {
 	cl_command_queue handle = queue->handle;
 
 	if (queue->n_program == 1 && slu_fastpath_cover(queue))
-		finish(queue, handle);
+		queue_finish(queue, handle);
 	slu_sweep_queue(queue, false);
 	slu_layer_take();
-	if (queue->n_program && --queue->n_program == 0 && find_locked(handle) == queue) {
+	if (queue->n_program && --queue->n_program == 0 && queue_find_locked(handle) == queue) {
 		slu_table_remove(&queues, &queue->node);
 		queue->handle = NULL;
 		while (queue->n_marking)
@@ -328,17 +329,17 @@ cl_int slu_call_clReleaseCommandQueue(cl_command_queue handle)
 {
 	struct slu_queue *queue;
 
-	queue = known_with_ref(handle);
+	queue = queue_known_with_ref(handle);
 	if (queue) {
-		give_up(queue);
+		queue_give_up(queue);
 		slu_queue_unref(queue);
 	}
 	return slu_layer_next.clReleaseCommandQueue(handle);
 }
 
-static void sweep(cl_command_queue handle)
+static void queue_sweep(cl_command_queue handle)
 {
-	struct slu_queue *queue = known_with_ref(handle);
+	struct slu_queue *queue = queue_known_with_ref(handle);
 
 	if (queue) {
 		slu_sweep_queue(queue, false);
@@ -348,12 +349,12 @@ static void sweep(cl_command_queue handle)
 
 cl_int slu_call_clFinish(cl_command_queue handle)
 {
-	struct slu_queue *queue = known_with_ref(handle);
+	struct slu_queue *queue = queue_known_with_ref(handle);
 	cl_int r;
 
 	if (!queue)
 		return slu_layer_next.clFinish(handle);
-	r = finish(queue, handle);
+	r = queue_finish(queue, handle);
 	slu_queue_unref(queue);
 	return r;
 }
@@ -363,6 +364,6 @@ cl_int slu_call_clGetCommandQueueInfo(cl_command_queue handle, cl_command_queue_
 				      size_t size, void *param, size_t *ret_size)
 {
 	if (what == CL_QUEUE_REFERENCE_COUNT)
-		sweep(handle);
+		queue_sweep(handle);
 	return slu_layer_next.clGetCommandQueueInfo(handle, what, size, param, ret_size);
 }

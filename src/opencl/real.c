@@ -73,14 +73,14 @@ cl_int slu_real_touch(const struct slu_proxy *root, const struct slu_device *dev
 
 /* -- copies: our queues are in order, so the last event stands for all ------------------------ */
 
-static void keep_last(cl_event *last, cl_event next)
+static void real_keep_last(cl_event *last, cl_event next)
 {
 	if (*last)
 		slu_layer_next.clReleaseEvent(*last);
 	*last = next;
 }
 
-static cl_int copy_buffer(const struct slu_proxy *root, cl_command_queue queue,
+static cl_int buffer_copy(const struct slu_proxy *root, cl_command_queue queue,
 			  enum slu_direction direction, uint64_t offset, void *host, uint64_t bytes,
 			  cl_event *ret_event)
 {
@@ -91,7 +91,7 @@ static cl_int copy_buffer(const struct slu_proxy *root, cl_command_queue queue,
 						  0, NULL, ret_event);
 }
 
-static cl_int copy_box(const struct slu_proxy *root, cl_command_queue queue,
+static cl_int box_copy(const struct slu_proxy *root, cl_command_queue queue,
 		       enum slu_direction direction, const struct slu_shape_box *box, void *host,
 		       cl_event *ret_event)
 {
@@ -104,7 +104,7 @@ static cl_int copy_box(const struct slu_proxy *root, cl_command_queue queue,
 }
 
 /* Where a box fails, those before it come to their end, for they use the caller's bytes. */
-static cl_int copy_image(const struct slu_proxy *root, cl_command_queue queue,
+static cl_int image_copy(const struct slu_proxy *root, cl_command_queue queue,
 			 enum slu_direction direction, uint64_t offset, void *host, uint64_t bytes,
 			 cl_event *ret_event)
 {
@@ -114,22 +114,22 @@ static cl_int copy_image(const struct slu_proxy *root, cl_command_queue queue,
 
 	while ((n = slu_shape_next_box(&root->shape, offset + done, bytes - done, &box))) {
 		cl_event event = NULL;
-		cl_int r = copy_box(root, queue, direction, &box, (char *)host + done, &event);
+		cl_int r = box_copy(root, queue, direction, &box, (char *)host + done, &event);
 
 		if (r != CL_SUCCESS) {
 			if (last)
 				slu_layer_next.clWaitForEvents(1, &last);
-			keep_last(&last, NULL);
+			real_keep_last(&last, NULL);
 			return r;
 		}
-		keep_last(&last, event);
+		real_keep_last(&last, event);
 		done += n;
 	}
 	*ret_event = last;
 	return CL_SUCCESS;
 }
 
-static void *map_image(const struct slu_proxy *root, cl_command_queue queue, cl_event *ret_event,
+static void *image_map(const struct slu_proxy *root, cl_command_queue queue, cl_event *ret_event,
 		       cl_int *ret_r)
 {
 	const size_t origin[3] = { 0 };
@@ -141,7 +141,7 @@ static void *map_image(const struct slu_proxy *root, cl_command_queue queue, cl_
 }
 
 /* Brings the program's memory up to date; an image's in one piece, with its first bytes. */
-static cl_int sync_host(const struct slu_proxy *root, cl_command_queue queue, uint64_t offset,
+static cl_int host_sync(const struct slu_proxy *root, cl_command_queue queue, uint64_t offset,
 			uint64_t bytes, cl_event *ret_event)
 {
 	cl_event mapped = NULL;
@@ -152,7 +152,7 @@ static cl_int sync_host(const struct slu_proxy *root, cl_command_queue queue, ui
 		p = slu_layer_next.clEnqueueMapBuffer(queue, root->real, CL_FALSE, CL_MAP_READ,
 						      offset, bytes, 0, NULL, &mapped, &r);
 	else if (!offset)
-		p = map_image(root, queue, &mapped, &r);
+		p = image_map(root, queue, &mapped, &r);
 	else
 		return CL_SUCCESS;
 	if (r != CL_SUCCESS)
@@ -179,11 +179,11 @@ cl_int slu_real_copy(const struct slu_proxy *root, const struct slu_device *devi
 	if (slu_real_is_in_host(root))
 		r = direction == SLU_DIRECTION_IN
 			    ? CL_SUCCESS
-			    : sync_host(root, queue, offset, bytes, ret_event);
+			    : host_sync(root, queue, offset, bytes, ret_event);
 	else if (is_image(root))
-		r = copy_image(root, queue, direction, offset, host, bytes, ret_event);
+		r = image_copy(root, queue, direction, offset, host, bytes, ret_event);
 	else
-		r = copy_buffer(root, queue, direction, offset, host, bytes, ret_event);
+		r = buffer_copy(root, queue, direction, offset, host, bytes, ret_event);
 	if (r == CL_SUCCESS && *ret_event)
 		slu_layer_next.clFlush(queue);
 	return r;

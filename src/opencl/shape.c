@@ -53,7 +53,7 @@ static size_t channel_bytes(cl_channel_type type)
 }
 
 /* Return: false if it has no side of that length, or of an own meaning. */
-static bool take_sides(struct slu_shape *s)
+static bool shape_take_sides(struct slu_shape *s)
 {
 	const cl_image_desc *d = &s->desc;
 
@@ -108,7 +108,7 @@ static bool has_slices(const struct slu_shape *s)
 	       s->desc.image_type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
 }
 
-static bool take_pitches(struct slu_shape *s, bool has_host_ptr)
+static bool shape_take_pitches(struct slu_shape *s, bool has_host_ptr)
 {
 	const cl_image_desc *d = &s->desc;
 	bool is_row_sliced = d->image_type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
@@ -138,7 +138,7 @@ bool slu_shape_init(struct slu_shape *s, const cl_image_format *format, const cl
 			   channel_bytes(format->image_channel_data_type);
 	if (!s->element_bytes || desc->num_mip_levels || desc->num_samples || desc->mem_object)
 		return false;
-	return take_sides(s) && take_pitches(s, has_host_ptr);
+	return shape_take_sides(s) && shape_take_pitches(s, has_host_ptr);
 }
 
 /* From the beginning of one row of the program's bytes to the next one's, and of slices. */

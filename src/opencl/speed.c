@@ -12,7 +12,7 @@ void slu_speed_begin(struct slu_speed *p, uint64_t now_ns)
 		p->since_ns = now_ns;
 }
 
-static void add(struct slu_speed *p, uint64_t busy_ns, uint64_t bytes)
+static void speed_add(struct slu_speed *p, uint64_t busy_ns, uint64_t bytes)
 {
 	p->busy_ns += busy_ns;
 	p->bytes += bytes;
@@ -24,7 +24,7 @@ static void add(struct slu_speed *p, uint64_t busy_ns, uint64_t bytes)
 
 void slu_speed_end(struct slu_speed *p, uint64_t now_ns, uint64_t bytes)
 {
-	add(p, slu_sub_floor(now_ns, p->since_ns), bytes);
+	speed_add(p, slu_sub_floor(now_ns, p->since_ns), bytes);
 	p->since_ns = SLU_MAX(now_ns, p->since_ns);
 	p->n_under_way--;
 }
@@ -37,7 +37,7 @@ void slu_speed_note(struct slu_speed *p, uint64_t took_ns, uint64_t bytes)
 		p->bytes = p->busy_ns = 0;
 	else if (known_ns)
 		took_ns = SLU_MIN(took_ns, 2 * known_ns);
-	add(p, took_ns, bytes);
+	speed_add(p, took_ns, bytes);
 }
 
 uint64_t slu_speed_guess_ns(const struct slu_speed *p, uint64_t bytes)

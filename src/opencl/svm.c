@@ -38,7 +38,7 @@ bool slu_svm_is_there(const void *address)
  * What is known of @address, or NULL. It is taken out before the driver frees: it may give the
  * address to another thread at once.
  */
-static struct allocation *take(const void *address)
+static struct allocation *allocation_take(const void *address)
 {
 	struct slu_table_node *node;
 
@@ -50,7 +50,7 @@ static struct allocation *take(const void *address)
 	return node ? slu_container_of(node, struct allocation, node) : NULL;
 }
 
-static void discharge(struct allocation *a)
+static void allocation_discharge(struct allocation *a)
 {
 	if (a && a->charged)
 		slu_memory_discharge(a->charged);
@@ -58,7 +58,7 @@ static void discharge(struct allocation *a)
 }
 
 /* What was there before under that address was freed in a way that we did not see. */
-static void put(const void *address, struct allocation *a)
+static void allocation_put(const void *address, struct allocation *a)
 {
 	struct slu_table_node *old = NULL;
 	bool is_noted;
@@ -67,21 +67,21 @@ static void put(const void *address, struct allocation *a)
 	is_noted = !slu_table_put(&allocations, address, &a->node, &old);
 	slu_layer_give();
 	if (old)
-		discharge(slu_container_of(old, struct allocation, node));
+		allocation_discharge(slu_container_of(old, struct allocation, node));
 	if (!is_noted)
-		discharge(a);
+		allocation_discharge(a);
 }
 
 /* An allocation that cannot be charged is the program's all the same: the driver has given it. */
-static void charge(cl_context context, const void *address, size_t size,
-		   struct slu_reserve *reserve)
+static void allocation_charge(cl_context context, const void *address, size_t size,
+			      struct slu_reserve *reserve)
 {
 	struct allocation *a = calloc(1, sizeof(*a));
 
 	if (!a)
 		return;
 	a->charged = slu_memory_charge(context, size, SLU_FROZEN_SVM, reserve);
-	put(address, a);
+	allocation_put(address, a);
 }
 
 /* -- allocation with headroom ----------------------------------------------------------------- */
@@ -96,7 +96,7 @@ struct making {
 };
 
 /* The driver does not say why it gives none. */
-static cl_int attempt(struct slu_headroom *headroom)
+static cl_int svm_attempt(struct slu_headroom *headroom)
 {
 	struct making *m = slu_container_of(headroom, struct making, headroom);
 
@@ -104,7 +104,7 @@ static cl_int attempt(struct slu_headroom *headroom)
 	return m->made ? CL_SUCCESS : CL_MEM_OBJECT_ALLOCATION_FAILURE;
 }
 
-static bool has_kind(const struct slu_context *context, cl_svm_mem_flags flags)
+static bool context_has_kind(const struct slu_context *context, cl_svm_mem_flags flags)
 {
 	cl_device_svm_capabilities has = 0, wants = CL_DEVICE_SVM_COARSE_GRAIN_BUFFER;
 
@@ -118,7 +118,7 @@ static bool has_kind(const struct slu_context *context, cl_svm_mem_flags flags)
 }
 
 /* Whether headroom could help: nothing is wrong with the call itself. */
-static bool could_be_made(const struct slu_context *context, const struct making *m)
+static bool svm_could_be_made(const struct slu_context *context, const struct making *m)
 {
 	const cl_svm_mem_flags known =
 		SLU_MEMORY_ACCESS_FLAGS | CL_MEM_SVM_FINE_GRAIN_BUFFER | CL_MEM_SVM_ATOMICS;
@@ -126,12 +126,12 @@ static bool could_be_made(const struct slu_context *context, const struct making
 	return m->size && m->size <= context->max_alloc_bytes &&
 	       !(m->alignment & (m->alignment - 1)) && !(m->flags & ~known) &&
 	       slu_memory_is_one_at_most(m->flags & SLU_MEMORY_ACCESS_FLAGS) &&
-	       has_kind(context, m->flags);
+	       context_has_kind(context, m->flags);
 }
 
-static void *make(struct making *m, const struct slu_context *context)
+static void *svm_make(struct making *m, const struct slu_context *context)
 {
-	if (attempt(&m->headroom) != CL_SUCCESS && could_be_made(context, m))
+	if (svm_attempt(&m->headroom) != CL_SUCCESS && svm_could_be_made(context, m))
 		slu_headroom_try(&m->headroom, context->payer, m->size);
 	return m->made;
 }
@@ -141,7 +141,7 @@ static void *make(struct making *m, const struct slu_context *context)
 void *slu_call_clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size,
 			  cl_uint alignment)
 {
-	struct making m = { .headroom.attempt = attempt,
+	struct making m = { .headroom.attempt = svm_attempt,
 			    .context = context,
 			    .flags = flags,
 			    .size = size,
@@ -153,9 +153,9 @@ void *slu_call_clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t siz
 	if (slu_context_get(context, &known))
 		return slu_layer_next.clSVMAlloc(context, flags, size, alignment);
 	if (slu_memory_reserve(known, size, &reserve)) {
-		address = make(&m, known);
+		address = svm_make(&m, known);
 		if (address)
-			charge(context, address, size, &reserve);
+			allocation_charge(context, address, size, &reserve);
 		slu_memory_unreserve(&reserve);
 	}
 	slu_context_unref(known);
@@ -164,10 +164,10 @@ void *slu_call_clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t siz
 
 void slu_call_clSVMFree(cl_context context, void *address)
 {
-	struct allocation *a = address ? take(address) : NULL;
+	struct allocation *a = address ? allocation_take(address) : NULL;
 
 	slu_layer_next.clSVMFree(context, address);
-	discharge(a);
+	allocation_discharge(a);
 }
 
 struct freeing {
@@ -176,41 +176,41 @@ struct freeing {
 	struct allocation *allocations[];
 };
 
-static void freed_job(struct slu_worker_job *job)
+static void svm_freed_job(struct slu_worker_job *job)
 {
 	struct freeing *f = slu_container_of(job, struct freeing, job);
 
 	for (cl_uint i = 0; i < f->n; i++)
-		discharge(f->allocations[i]);
+		allocation_discharge(f->allocations[i]);
 	free(f);
 }
 
-static void CL_CALLBACK freed(cl_event event, cl_int status, void *data)
+static void CL_CALLBACK svm_freed(cl_event event, cl_int status, void *data)
 {
 	struct freeing *f = data;
 
 	slu_worker_push(&f->job);
 }
 
-static struct freeing *take_all(void *const *addresses, cl_uint n)
+static struct freeing *svm_take_all(void *const *addresses, cl_uint n)
 {
 	struct freeing *f = malloc(sizeof(*f) + n * sizeof(f->allocations[0]));
 
 	if (!f)
 		return NULL;
-	f->job.run = freed_job;
+	f->job.run = svm_freed_job;
 	f->n = n;
 	for (cl_uint i = 0; i < n; i++)
-		f->allocations[i] = addresses[i] ? take(addresses[i]) : NULL;
+		f->allocations[i] = addresses[i] ? allocation_take(addresses[i]) : NULL;
 	return f;
 }
 
 /* They were not freed after all. */
-static void put_back(struct freeing *f, void *const *addresses)
+static void svm_put_back(struct freeing *f, void *const *addresses)
 {
 	for (cl_uint i = 0; i < f->n; i++)
 		if (f->allocations[i])
-			put(addresses[i], f->allocations[i]);
+			allocation_put(addresses[i], f->allocations[i]);
 	free(f);
 }
 
@@ -225,7 +225,7 @@ cl_int slu_call_clEnqueueSVMFree(cl_command_queue queue, cl_uint n, void *addres
 	cl_int r = slu_bracket_begin(&b, queue, 0, NULL);
 
 	if (!r && !call && addresses && n) {
-		f = take_all(addresses, n);
+		f = svm_take_all(addresses, n);
 		if (!f)
 			r = CL_OUT_OF_HOST_MEMORY;
 	}
@@ -233,10 +233,10 @@ cl_int slu_call_clEnqueueSVMFree(cl_command_queue queue, cl_uint n, void *addres
 		r = slu_layer_next.clEnqueueSVMFree(queue, n, addresses, call, data, n_wait, wait,
 						    &b.event);
 	if (f && r)
-		put_back(f, addresses);
+		svm_put_back(f, addresses);
 	/* where nobody tells of the end, the bytes are given back a little early */
-	else if (f && slu_layer_next.clSetEventCallback(b.event, CL_COMPLETE, freed, f))
-		freed_job(&f->job);
+	else if (f && slu_layer_next.clSetEventCallback(b.event, CL_COMPLETE, svm_freed, f))
+		svm_freed_job(&f->job);
 	return slu_bracket_end(&b, r, CL_FALSE, n_wait, wait, event);
 }
 

@@ -31,7 +31,7 @@ void slu_sweep_covered(struct slu_queue *queue, uint64_t covers, cl_event last)
 	} while (n == SWEEP_BATCH);
 }
 
-static struct slu_command *nth_with_ref(struct slu_queue *queue, unsigned n)
+static struct slu_command *command_nth_with_ref(struct slu_queue *queue, unsigned n)
 {
 	struct slu_command *command;
 
@@ -45,7 +45,7 @@ static struct slu_command *nth_with_ref(struct slu_queue *queue, unsigned n)
 	return command;
 }
 
-static void unref(struct slu_command *command)
+static void command_unref(struct slu_command *command)
 {
 	slu_layer_take();
 	slu_command_unref_locked(command);
@@ -58,14 +58,14 @@ static void sweep_in_order(struct slu_queue *queue, unsigned n_commands, bool fl
 	bool has_ended = false;
 
 	for (; n_commands && !has_ended; n_commands /= 2) {
-		struct slu_command *command = nth_with_ref(queue, n_commands - 1);
+		struct slu_command *command = command_nth_with_ref(queue, n_commands - 1);
 
 		if (!command)
 			return;
 		has_ended = !slu_command_look(command, flush);
 		if (has_ended)
 			slu_sweep_covered(queue, command->covers, NULL);
-		unref(command);
+		command_unref(command);
 	}
 }
 
@@ -87,7 +87,7 @@ static void sweep_out_of_order(struct slu_queue *queue, unsigned n_commands, boo
 	slu_layer_give();
 	for (unsigned i = 0; i < n; i++) {
 		slu_command_look(all[i], flush);
-		unref(all[i]);
+		command_unref(all[i]);
 	}
 	free(all);
 }

@@ -15,8 +15,8 @@
 enum host_access { HOST_READS, HOST_WRITES };
 
 /* Only the parts of a call that name an object of the program's: what the driver checks first. */
-static cl_int begin_host(struct slu_bracket *b, cl_command_queue queue, struct slu_name *name,
-			 enum host_access access)
+static cl_int transfer_begin_host(struct slu_bracket *b, cl_command_queue queue,
+				  struct slu_name *name, enum host_access access)
 {
 	cl_mem_flags against = access == HOST_READS ? CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS
 						    : CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS;
@@ -34,9 +34,9 @@ static cl_int begin_host(struct slu_bracket *b, cl_command_queue queue, struct s
  *
  * Return: whether it was done; *ret_r is then what the call answers.
  */
-static bool went_to_host(cl_command_queue queue, cl_mem handle, enum slu_direction direction,
-			 size_t offset, size_t size, void *host, cl_uint n_wait,
-			 const cl_event *wait, cl_int *ret_r)
+static bool transfer_went_to_host(cl_command_queue queue, cl_mem handle,
+				  enum slu_direction direction, size_t offset, size_t size,
+				  void *host, cl_uint n_wait, const cl_event *wait, cl_int *ret_r)
 {
 	struct slu_proxy *proxy = slu_proxy_find(handle);
 	cl_mem_flags against = direction == SLU_DIRECTION_OUT
@@ -84,10 +84,11 @@ cl_int slu_call_clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bo
 	cl_int r;
 
 	if (blocking && !event &&
-	    went_to_host(queue, buffer, SLU_DIRECTION_OUT, offset, size, ptr, n_wait, wait, &r))
+	    transfer_went_to_host(queue, buffer, SLU_DIRECTION_OUT, offset, size, ptr, n_wait, wait,
+				  &r))
 		return r;
 	do {
-		r = begin_host(&b, queue, &name, HOST_READS);
+		r = transfer_begin_host(&b, queue, &name, HOST_READS);
 		if (!r)
 			r = slu_layer_next.clEnqueueReadBuffer(queue, name.real, CL_FALSE, offset,
 							       size, ptr, n_wait, wait, &b.event);
@@ -104,11 +105,11 @@ cl_int slu_call_clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_b
 	cl_int r;
 
 	if (blocking && !event &&
-	    went_to_host(queue, buffer, SLU_DIRECTION_IN, offset, size, (void *)ptr, n_wait, wait,
-			 &r))
+	    transfer_went_to_host(queue, buffer, SLU_DIRECTION_IN, offset, size, (void *)ptr,
+				  n_wait, wait, &r))
 		return r;
 	do {
-		r = begin_host(&b, queue, &name, HOST_WRITES);
+		r = transfer_begin_host(&b, queue, &name, HOST_WRITES);
 		if (!r)
 			r = slu_layer_next.clEnqueueWriteBuffer(queue, name.real, CL_FALSE, offset,
 								size, ptr, n_wait, wait, &b.event);
@@ -128,7 +129,7 @@ cl_int slu_call_clEnqueueReadBufferRect(cl_command_queue queue, cl_mem buffer, c
 	cl_int r;
 
 	do {
-		r = begin_host(&b, queue, &name, HOST_READS);
+		r = transfer_begin_host(&b, queue, &name, HOST_READS);
 		if (!r)
 			r = slu_layer_next.clEnqueueReadBufferRect(
 				queue, name.real, CL_FALSE, buffer_origin, host_origin, region,
@@ -150,7 +151,7 @@ cl_int slu_call_clEnqueueWriteBufferRect(cl_command_queue queue, cl_mem buffer, 
 	cl_int r;
 
 	do {
-		r = begin_host(&b, queue, &name, HOST_WRITES);
+		r = transfer_begin_host(&b, queue, &name, HOST_WRITES);
 		if (!r)
 			r = slu_layer_next.clEnqueueWriteBufferRect(
 				queue, name.real, CL_FALSE, buffer_origin, host_origin, region,
@@ -226,7 +227,7 @@ cl_int slu_call_clEnqueueReadImage(cl_command_queue queue, cl_mem image, cl_bool
 	cl_int r;
 
 	do {
-		r = begin_host(&b, queue, &name, HOST_READS);
+		r = transfer_begin_host(&b, queue, &name, HOST_READS);
 		if (!r)
 			r = slu_layer_next.clEnqueueReadImage(queue, name.real, CL_FALSE, origin,
 							      region, row_pitch, slice_pitch, ptr,
@@ -245,7 +246,7 @@ cl_int slu_call_clEnqueueWriteImage(cl_command_queue queue, cl_mem image, cl_boo
 	cl_int r;
 
 	do {
-		r = begin_host(&b, queue, &name, HOST_WRITES);
+		r = transfer_begin_host(&b, queue, &name, HOST_WRITES);
 		if (!r)
 			r = slu_layer_next.clEnqueueWriteImage(queue, name.real, CL_FALSE, origin,
 							       region, row_pitch, slice_pitch, ptr,

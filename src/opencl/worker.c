@@ -22,7 +22,7 @@ static struct {
 	.jobs = STAILQ_HEAD_INITIALIZER(worker.jobs),
 };
 
-static void *work(void *data)
+static void *worker_main(void *data)
 {
 	struct slu_worker_job *job;
 
@@ -43,7 +43,7 @@ static void *work(void *data)
 }
 
 /* The child has no such threads, and the jobs were the parent's. */
-static void forked(void)
+static void worker_forked(void)
 {
 	slu_lock_init(&worker.lock, SLU_LOCK_LEAF);
 	pthread_cond_init(&worker.more, NULL);
@@ -51,7 +51,7 @@ static void forked(void)
 	worker.n_jobs = worker.n_idle = worker.n_threads = 0;
 }
 
-static bool start_locked(void)
+static bool worker_start_locked(void)
 {
 	sigset_t all, old;
 	pthread_attr_t attr;
@@ -59,13 +59,13 @@ static bool start_locked(void)
 	int r;
 
 	if (!worker.has_fork_handler)
-		worker.has_fork_handler = pthread_atfork(NULL, NULL, forked) == 0;
+		worker.has_fork_handler = pthread_atfork(NULL, NULL, worker_forked) == 0;
 	if (pthread_attr_init(&attr))
 		return false;
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	r = pthread_create(&thread, &attr, work, NULL);
+	r = pthread_create(&thread, &attr, worker_main, NULL);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attr);
 	return r == 0;
@@ -77,7 +77,7 @@ void slu_worker_push(struct slu_worker_job *job)
 
 	slu_lock_take(&worker.lock);
 	if (worker.n_jobs >= worker.n_idle && worker.n_threads < THREADS_MAX)
-		worker.n_threads += start_locked();
+		worker.n_threads += worker_start_locked();
 	if (worker.n_threads) {
 		STAILQ_INSERT_TAIL(&worker.jobs, job, link);
 		worker.n_jobs++;
