@@ -122,7 +122,7 @@ cl_int slu_alloc_movable(struct slu_context *context, const struct slu_proxy *li
 		proxy->flags = CL_MEM_READ_WRITE;
 	proxy->size_bytes = like->size_bytes;
 	proxy->host_ptr = like->host_ptr;
-	proxy->is_in_svm = like->host_ptr && slu_svm_is_there(like->host_ptr);
+	proxy->is_in_svm = like->host_ptr && slu_svm_has(like->host_ptr);
 	proxy->shape = like->shape;
 	proxy->is_movable = true;
 	r = alloc_unit(proxy, initial);

@@ -2,11 +2,11 @@
 #pragma once
 
 /*
- * What a kernel declares that it does to the object behind an argument. Drivers
- * say so where the program was built for it (build.c); one that does not leaves us with the worst.
+ * What a kernel declares that it does to the object behind an argument. Drivers answer where the
+ * program was built for it (build.c). Without an answer the layer assumes a write.
  *
  *   image, read_only          READ    its type cannot be cast, so nothing in the kernel writes it
- *   pointer to const          SUSPECT a cast takes it back
+ *   pointer to const          SUSPECT a cast can remove const
  *   pointer into __constant   SUSPECT the same by way of a number
  *   anything else             WRITE
  */

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What the client can have done with an OpenCL device. A unit is a whole buffer or image; it has
- * no address that anybody knows, so "create" is a new object behind the same proxy (real.h).
+ * The back end (client/backend.h) of an OpenCL device; device.h declares its table. A unit is a
+ * whole buffer or image. It has no address that a program knows, so "create" makes a new object
+ * behind the same proxy (real.h).
  *
- * Some drivers say at the creation that there is no memory, others only when the object is used
- * first, in the middle of the program's command. So a new object is touched by one byte, which
- * either works or is a refusal in the right place, until the driver has once refused a creation
- * and is thereby known to be of the first sort. An object that needs far less than the
- * free bytes is not touched either: a program that fits makes and drops objects all the time. If
- * the driver refuses such an object after all, its command begins again (bracket.h).
+ * Some drivers refuse at the creation of an object, others only at its first use, in the middle of
+ * the program's command. So the layer touches a new object by one byte, which either works or is a
+ * refusal in the right place, until the driver has refused a creation once and is known to be of
+ * the first sort. An object that needs far less than the free bytes is not touched either: a
+ * program that fits creates and releases objects all the time. If the driver refuses such an object
+ * after all, its command begins again (bracket.h).
  */
 
 #include <errno.h>
@@ -44,8 +45,8 @@ static int backend_outcome(cl_int r)
 }
 
 /*
- * A stand-in's creation is the call that it stands for, once; an error of that call is its own
- * affair.
+ * The creation of a stand-in is the call that it stands for, once; other errors of that call go to
+ * the program.
  */
 static int stand_in_create(struct slu_headroom *headroom)
 {

@@ -28,7 +28,7 @@ cl_int slu_bind_refresh(struct slu_kernel *kernel)
 	return CL_SUCCESS;
 }
 
-/* A real object that stands for @proxy where only its kind matters. */
+/* A real object in place of @proxy where only its kind matters. */
 static cl_mem bind_dummy_for(const struct slu_proxy *proxy)
 {
 	return slu_context_dummy(
@@ -62,7 +62,7 @@ void slu_bind_dummies(struct slu_kernel *kernel)
 
 /*
  * A movable object is noted, and the driver is asked once, with the dummy, whether the argument
- * takes such an object at all: so a wrong index, size or type is told here and not at the launch.
+ * takes such an object at all: so a wrong index, size or type fails here and not at the launch.
  */
 static cl_int bind_movable(struct slu_kernel *kernel, cl_uint index, struct slu_proxy *proxy)
 {
@@ -116,10 +116,10 @@ static cl_int bind_present(struct slu_kernel *kernel, cl_uint index, struct slu_
 }
 
 /*
- * The fast path: the kernel is in nobody's hands, and what is to be set is known to fit and to be
- * on the device, or is no object.
+ * The fast path: no thread has taken the kernel, and the value is no object, or an object that fits
+ * and is on the device.
  *
- * Return: whether it was gone; *ret_r is then what the call answers.
+ * Return: whether the call took it; *ret_r is the answer then.
  */
 static bool bind_fast(cl_kernel handle, cl_uint index, struct slu_proxy *proxy, size_t size,
 		      const void *value, cl_int *ret_r)

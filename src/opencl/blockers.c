@@ -144,7 +144,7 @@ cl_event slu_call_clCreateUserEvent(cl_context context, cl_int *errcode_ret)
 }
 
 /*
- * Noted before the driver is told: from now on its commands may run, and must not be taken for
+ * Noted before the driver's call: from now on its commands may run, and must not be taken for
  * blocked ones.
  */
 cl_int slu_call_clSetUserEventStatus(cl_event handle, cl_int status)
@@ -177,7 +177,7 @@ cl_int slu_call_clRetainEvent(cl_event handle)
 	return r;
 }
 
-/* Noted before the driver is told, which may give the handle again at once. */
+/* Noted before the driver's call, because the driver may use the handle again at once. */
 cl_int slu_call_clReleaseEvent(cl_event handle)
 {
 	struct slu_user_event *event;

@@ -299,7 +299,7 @@ cl_int slu_bracket_real(struct slu_proxy *proxy, cl_mem *ret_real)
 	return CL_SUCCESS;
 }
 
-/* One thread at a time tells the client, in the end what the count says then. */
+/* One thread at a time reports to the client; the last report agrees with the count. */
 static void hold_report(struct slu_proxy *root, int by, enum slu_frozen why)
 {
 	slu_layer_take();

@@ -6,9 +6,9 @@
  * its event. Between slu_bracket_begin() and slu_bracket_end() all named units are on the device
  * and stay there, and their real handles may be given to the driver.
  *
- * The driver is always asked without waiting: a blocking call submits its command inside the
- * bracket and waits outside, so that a thread which waits (perhaps for a user event that another
- * thread sets) never keeps a turn from ending or a unit from leaving.
+ * No thread waits for the driver inside a bracket: a blocking call submits its command inside and
+ * waits outside. So a thread that waits (perhaps for a user event that another thread sets) never
+ * keeps a turn from ending or a unit from leaving.
  *
  *   struct slu_name name = { buffer, SLU_ACCESS_WRITE };
  *   struct slu_bracket b;
@@ -31,7 +31,7 @@
 struct slu_name {
 	cl_mem handle;		 /* the program's */
 	enum slu_access access;	 /* what the command may do to it */
-	struct slu_proxy *proxy; /* out: behind it */
+	struct slu_proxy *proxy; /* out: behind the handle */
 	cl_mem real;		 /* out: the driver's */
 };
 
@@ -45,10 +45,10 @@ struct slu_bracket {
 	size_t n_roots;
 	cl_event event;	 /* where the driver puts the command's event */
 	uint64_t covers; /* what the command will cover (fastpath.h) */
-	bool has_queue;	 /* a reference of the queue's note is ours */
-	bool is_inside;	 /* between begin and end of a command of the client's */
+	bool has_queue;	 /* the bracket has a reference of the queue */
+	bool is_inside;	 /* between slu_client_command_begin() and its end */
 	bool is_fast;	 /* on the fast path, inside the gate (fastpath.h) */
-	bool is_slow;	 /* the caller: not on the fast path */
+	bool is_slow;	 /* set by the caller: not on the fast path */
 	struct slu_unit *few_units[SLU_BRACKET_INLINE];
 	struct slu_proxy *few_roots[SLU_BRACKET_INLINE];
 };
@@ -69,8 +69,8 @@ cl_int slu_bracket_open(struct slu_bracket *bracket, cl_command_queue queue, siz
 cl_int slu_bracket_enter(struct slu_bracket *bracket);
 
 /*
- * Notes the command if @r says that it was submitted, marks what it writes, leaves, hands out the
- * event if the program wants it, and waits for it if @blocking.
+ * If @r is CL_SUCCESS, notes the command and marks the objects that it writes. Then leaves, returns
+ * the event if the program wants it, and waits for it if @blocking.
  *
  * Return: what the call answers.
  */
@@ -82,7 +82,7 @@ cl_int slu_bracket_end(struct slu_bracket *bracket, cl_int r, cl_bool blocking, 
  * for an object that was made without a proof. Then the layer evicts such objects and leaves
  * the bracket, and the caller begins again; the next time the objects are proven.
  *
- * In two steps for callers that hold something, which must be given before the second one.
+ * In two steps for callers that must give something back before the second one.
  */
 bool slu_bracket_again(struct slu_bracket *bracket, cl_int r);
 bool slu_bracket_is_refused(const struct slu_bracket *bracket, cl_int r);
@@ -92,8 +92,8 @@ void slu_bracket_retreat(struct slu_bracket *bracket);
 cl_int slu_bracket_real(struct slu_proxy *proxy, cl_mem *ret_real);
 
 /*
- * Keeps the root of @proxy where it is, or no longer: counted, and told to the client with the
- * first and the last. Only while the root is named by the caller.
+ * Keep @root in place, and let it move again. Both are counted; the client learns of the first hold
+ * and of the last release. The caller must name the root.
  */
 void slu_bracket_hold(struct slu_proxy *root, enum slu_frozen why);
 void slu_bracket_unhold(struct slu_proxy *root);

@@ -3,11 +3,11 @@
 /*
  * Buffers and sub-buffers.
  *
- * A new buffer may have no object of the driver behind it (the client decides), so what
- * is wrong with a size, a flag or a pointer is found here, as the driver would find it. What we
- * do not know (a vendor's flags, properties) goes to the driver at once, and does not move. Memory
- * that the driver allocates on the host (CL_MEM_ALLOC_HOST_PTR) is the device's only by name:
- * programs keep it mapped for life. It stays where it is and is not charged.
+ * A new buffer may have no object of the driver behind it (the client decides), so the layer itself
+ * finds what is wrong with a size, a flag or a pointer, as the driver would. Calls with unknown
+ * flags or properties go to the driver at once, and their buffers do not move. Memory that the
+ * driver allocates on the host (CL_MEM_ALLOC_HOST_PTR) is the device's only by name: programs keep
+ * it mapped for life. It stays in place and is not charged.
  */
 
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Programs are built so that they can be asked for what their kernels declare (argument.h): the
- * option for it is put behind those of the program. Only where somebody manages us, and only for
- * sources; what is built from binaries can be asked or cannot. The program sees its own options and
- * is not told what it did not ask to know.
+ * Builds programs so that the driver can answer what their kernels declare (argument.h): the layer
+ * adds the option for it behind those of the program. It does so only under a daemon, and only for
+ * sources; binaries have the answers or not. The program sees its own options, and no answer for
+ * which it did not build.
  */
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The program's event callbacks run on a thread of ours: there they may enqueue, create and
- * release, and wait for what that takes, while the driver's threads go on (worker.h).
+ * The program's event callbacks run on a thread of the layer: there they may enqueue, create and
+ * release, and wait for that, while the driver's threads go on (worker.h).
  */
 
 #include <stdlib.h>

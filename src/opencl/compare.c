@@ -5,14 +5,14 @@
  * the digest of its copy (hasher.h). Meanwhile the processor takes that of the backing, once for
  * each version.
  *
- * It is done where it is quicker than to copy the bytes out, as both were measured on this device;
- * now and then in spite of that, because the measure may have been taken in a bad moment. What a
- * digest takes is the device's own time for it: behind the program's kernels it may wait for many
- * times as long, and that says nothing about digests. An object that was once found changed has a
- * kernel that does not keep its promise: it is asked no more.
+ * A unit is compared where that is faster than to copy its bytes out, as both were measured on this
+ * device; every RETRY_EVERY-th time in spite of that, because the measurement may have been
+ * disturbed. The time of a digest is the device's own time for it: the wait behind the program's
+ * kernels may be many times as long and says nothing about digests. An object that was found
+ * changed once has a kernel that breaks its promise: it is not compared again.
  *
- * Images need no digest: what a kernel may do to one is proven by its type (argument.h). What lies
- * in the program's own memory goes out by being mapped, which copies nothing where it is shared.
+ * Images need no digest: the type of an image proves what a kernel may do to it (argument.h). An
+ * object in the program's own memory is mapped, which copies nothing where that memory is shared.
  */
 
 #include "opencl/compare.h"
@@ -60,7 +60,7 @@ static void backing_digest_take(struct slu_proxy *root, uint64_t version, const 
 
 static bool root_can_compare(const struct slu_proxy *root, uint64_t version, const void *host)
 {
-	return root->type == CL_MEM_OBJECT_BUFFER && root->real && !root->is_liar &&
+	return root->type == CL_MEM_OBJECT_BUFFER && root->real && !root->breaks_promise &&
 	       !slu_real_is_in_host(root) && version && (host || root->backing_version == version);
 }
 
@@ -69,8 +69,8 @@ void slu_compare_prepare(struct slu_device *device, const struct slu_unit *unit)
 	const struct slu_proxy *root = unit->owner;
 	struct slu_context_place *place;
 
-	if (root->type != CL_MEM_OBJECT_BUFFER || root->size_bytes < MIN_BYTES || root->is_liar ||
-	    slu_real_is_in_host(root))
+	if (root->type != CL_MEM_OBJECT_BUFFER || root->size_bytes < MIN_BYTES ||
+	    root->breaks_promise || slu_real_is_in_host(root))
 		return;
 	place = slu_context_place(root->context, device);
 	if (place)
@@ -98,6 +98,6 @@ int slu_compare(struct slu_device *device, struct slu_unit *unit, const void *ho
 		return SLU_BACKEND_E_DIFFERENT;
 	if (took_ns)
 		hash_speed_learn(device, took_ns, root->size_bytes);
-	root->is_liar = !slu_digest_is_equal(digest, root->backing_digest);
-	return root->is_liar ? SLU_BACKEND_E_DIFFERENT : 0;
+	root->breaks_promise = !slu_digest_is_equal(digest, root->backing_digest);
+	return root->breaks_promise ? SLU_BACKEND_E_DIFFERENT : 0;
 }

@@ -2,12 +2,11 @@
 #pragma once
 
 /*
- * Our note about a context, kept while the program has an object in it. The note owns what we
- * need there ourselves: on each of its devices one queue a direction for the copies and what takes
- * digests, and small objects with which the types of a kernel's arguments are proven. All of these
- * hold references of the context; that is harmless, because an object of the program does so too at
- * least as long, and slu_context_n_hidden() tells how many to leave out of what the program is
- * told.
+ * The layer's note about a context, kept while the program has an object in it. The note owns what
+ * the layer itself needs there: on each device one queue per direction for copies and a hasher, and
+ * small objects that prove the types of a kernel's arguments. All of these hold references of the
+ * context. The program's object holds one for at least as long, and slu_context_n_hidden() gives
+ * the number that the answers to the program leave out.
  */
 
 #include "opencl/device.h"
@@ -29,7 +28,7 @@ struct slu_context_place {
 
 	cl_command_queue queue[_SLU_DIRECTION_MAX]; /* guarded by the layer's lock; made at the
 						       first copy, then constant */
-	struct slu_hasher hasher;		    /* as it says itself */
+	struct slu_hasher hasher;		    /* guarded as hasher.h says */
 };
 
 struct slu_context {
@@ -53,11 +52,11 @@ struct slu_context {
 };
 
 /*
- * The note of @handle with one object more. Return: 0, CL_INVALID_CONTEXT, CL_OUT_OF_HOST_MEMORY.
+ * Adds one object to the note of @handle. Return: 0, CL_INVALID_CONTEXT, CL_OUT_OF_HOST_MEMORY.
  */
 cl_int slu_context_get(cl_context handle, struct slu_context **ret_context);
 
-/* One object less; with the last one goes the note. Called before that object's own reference. */
+/* Removes one object; the last one frees the note. Called before that object's own reference. */
 void slu_context_unref(struct slu_context *context);
 
 /* The place of @device in the context; NULL: it is none of its devices. */
@@ -75,10 +74,10 @@ cl_command_queue slu_context_queue(struct slu_context *context, const struct slu
 				   enum slu_direction direction);
 
 /*
- * A real object of no use but to be an argument, of a type and, if it is an image, with the
+ * A real object that serves only as an argument, of a type and, if it is an image, with the
  * access of the program's object; NULL if the driver has none.
  */
 cl_mem slu_context_dummy(struct slu_context *context, cl_mem_object_type type, cl_mem_flags access);
 
-/* References of @handle that are ours. */
+/* The references of @handle that belong to the layer. */
 cl_uint slu_context_n_hidden(cl_context handle);

@@ -2,13 +2,13 @@
 #pragma once
 
 /*
- * The devices that the client manages, one a physical device whatever contexts and sub-devices
- * the program makes of it. A device is added when the first object or queue on it appears, never
- * before, so programs that only look (clinfo) start no thread.
+ * The devices that the client manages: one per physical device, whatever contexts and sub-devices
+ * the program makes of it. A device is added with the first object or queue on it, never before, so
+ * programs that only look (clinfo) start no thread.
  *
- *   (none) -> ADDING  [slu_device_get]  one thread asks the driver and tells the client
- *   ADDING -> KNOWN   [slu_device_get]  constant from here on; `client` NULL: the client would
- *                                       not have it, everything on it passes through
+ *   (none) -> ADDING  [slu_device_get]  one thread asks the driver and adds it to the client
+ *   ADDING -> KNOWN   [slu_device_get]  constant from here on; `client` NULL: the client refused,
+ *                                       everything on it passes through
  *
  * Devices stay until the process ends.
  */
@@ -29,20 +29,20 @@ struct slu_device {
 	cl_device_id handle;		  /* the root device */
 	enum slu_device_state state;	  /* guarded by the layer's lock */
 	struct slu_client_device *client; /* constant once KNOWN */
-	/* Drivers fail at the creation of an object, or only when it is used first. Until this
-	 * one has refused a creation we do not know, and prove new memory by touching it. Where
-	 * nobody manages us there is nothing to prove: true from the start. */
+	/* Drivers fail at the creation of an object, or only at its first use. Until the driver
+	 * has refused a creation the layer does not know which, and proves new memory by touching
+	 * it. Without a daemon there is nothing to prove: true from the start. */
 	_Atomic bool is_eager;
 
 	unsigned index;		 /* of its gate; constant once KNOWN */
-	_Atomic bool is_managed; /* somebody may want the device of us: work in flight is bounded */
+	_Atomic bool is_managed; /* others may wait for the device: work in flight is bounded */
 	/* the fast path (fastpath.h) */
 	_Atomic uint64_t lease;	  /* the present number; never 0 */
-	_Atomic uint64_t aged_ns; /* when it last went on */
-	_Atomic bool is_crowded;  /* the client is told of each launch */
-	_Atomic uint64_t n_fast;  /* launches that the client was not told of yet */
+	_Atomic uint64_t aged_ns; /* when it last changed */
+	_Atomic bool is_crowded;  /* each launch is reported to the client */
+	_Atomic uint64_t n_fast;  /* launches not reported to the client yet */
 
-	/* what comparing costs here (compare.c); guarded by the layer's lock */
+	/* the cost of comparing (compare.c); guarded by the layer's lock */
 	struct slu_speed out_speed, hash_speed;
 	uint64_t n_not_hashed; /* because copying was the quicker */
 };

@@ -18,7 +18,7 @@ static struct {
 	uint64_t last;	     /* stamp of the last queue that had it */
 } slots[SLU_FASTPATH_SLOTS]; /* guarded by the layer's lock */
 
-/* Counts up to @value; nearly always it is there already. */
+/* Counts up to @value; nearly always the number has it already. */
 static void number_raise_to(_Atomic uint64_t *number, uint64_t value)
 {
 	uint64_t now = atomic_load_explicit(number, memory_order_relaxed);
@@ -101,7 +101,7 @@ static bool root_is_past(const struct slu_proxy *root, const struct slu_device *
 	return true;
 }
 
-/* Two may be at it for one root: the one who finds the lease gone waits all the same. */
+/* Two threads may break one lease: the one that finds it broken waits all the same. */
 bool slu_fastpath_break_lease(struct slu_proxy *root, struct slu_device *device)
 {
 	if (atomic_load(&root->leases[SLU_ACCESS_READ])) {
@@ -187,7 +187,7 @@ uint64_t slu_fastpath_close_run(struct slu_queue *queue)
 	n = atomic_load_explicit(&queue->n_run, memory_order_relaxed);
 	if (n) {
 		atomic_store_explicit(&queue->n_run, 0, memory_order_relaxed);
-		if (!queue_is_crowded(queue)) /* else the client was told of each */
+		if (!queue_is_crowded(queue)) /* else each was reported */
 			atomic_fetch_add_explicit(&queue->device->n_fast, n, memory_order_relaxed);
 		atomic_fetch_add_explicit(&queue->flight.n_closed, n, memory_order_relaxed);
 	}

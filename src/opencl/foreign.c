@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Pipes, and objects shared with other APIs: made by the driver, hidden behind proxies like
- * everything else, charged, and not moved, because somebody else holds their memory too. Others
- * give way where the driver has no memory for one.
+ * Pipes, and objects shared with other APIs. The driver creates them; they have proxies like all
+ * objects, are charged, and do not move, because another API uses their memory too. Others give way
+ * where the driver has no memory for one.
  */
 
 #include "base/util.h"

@@ -2,18 +2,18 @@
 #pragma once
 
 /*
- * What takes digests on the device: one a context and device, with a kernel, a queue and a small
- * buffer of its own, on which nothing but digests waits.
+ * A hasher takes digests on a device: one per context and device, with a kernel, a queue and a
+ * small buffer of its own, which only digests use.
  *
- *   NONE     -> WANTED    [slu_hasher_get]    a unit was to be compared, or will be perhaps
+ *   NONE     -> WANTED    [slu_hasher_get]    a unit is compared, or may be later
  *   WANTED   -> BUILDING  [slu_hasher_build]  by a thread of the program, at its next launch
  *   BUILDING -> READY     [slu_hasher_build]
  *   BUILDING -> WANTED    [slu_hasher_build]  the driver had no memory; tried again some times
  *   BUILDING -> FAILED    [slu_hasher_build]  this device cannot
  *
- * To build it takes as long as any program's compilation. So nothing is built before bytes have
- * moved, and never by a thread that another program's turn waits for; until then the answer to a
- * comparison is that nobody knows.
+ * Building takes as long as any compilation of a program. So nothing is built before bytes have
+ * moved, and never by a thread for which another program's turn waits. Until then a comparison has
+ * no answer.
  */
 
 #include "opencl/digest.h"
@@ -49,25 +49,25 @@ struct slu_hashing_job {
 
 struct slu_context_place;
 
-/* Return: the hasher of @place if it is READY, or NULL; it is wanted from then on. */
+/* Return: the hasher of @place if it is READY, or NULL; then it is WANTED from now on. */
 struct slu_hasher *slu_hasher_get(struct slu_context_place *place);
 
 /*
- * Builds the hasher of @place in @context if one is wanted. Called by the program's threads, at
- * leisure.
+ * Builds the hasher of @place in @context if one is wanted. Called by the program's threads when no
+ * other program waits.
  */
 void slu_hasher_build(const struct slu_context *context, struct slu_context_place *place);
 
 /*
- * The digest of the object behind @root, a buffer that rests; one at a time. What was begun is
- * ended. @ret_ns: how long the device was at it, without what ran before it; 0: it does not tell.
- * Return: CL_SUCCESS, or what the driver said.
+ * Take the digest of the object behind @root, a buffer that rests; one at a time. Each begin has an
+ * end. @ret_ns: the device's time for it, without the work before it; 0: the device has no timer.
+ * Return: CL_SUCCESS, or the driver's error.
  */
 cl_int slu_hasher_begin(struct slu_hasher *hasher, const struct slu_proxy *root,
 			struct slu_hashing_job *ret_job);
 cl_int slu_hasher_end(struct slu_hashing_job *job, struct slu_digest *ret_digest, uint64_t *ret_ns);
 
-/* References of the context that are the hasher's. */
+/* The references of the context that the hasher holds. */
 cl_uint slu_hasher_n_hidden(const struct slu_hasher *hasher);
 
 void slu_hasher_deinit(struct slu_hasher *hasher);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Images. One of a common shape moves like a buffer (real.h). Everything that is unusual or wrong
- * about a call is left to the driver, which says best what it is; what it makes then does not
- * move: mip-maps, packed formats, a vendor's flags and properties. An image on a buffer, or on
- * another image, is a child of that and is made again with it.
+ * Images. An image of a common shape moves like a buffer (real.h). The driver answers calls that
+ * are unusual or wrong; an image that it creates then does not move: mip-maps, packed formats,
+ * flags and properties of a vendor. An image on a buffer, or on another image, is a child of that
+ * and is created again with it.
  */
 
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Questions of the program. Where an object is must not show, and neither must the references
- * that we hold ourselves. A movable object may have nothing behind it that could be asked, so
- * everything about it is answered from the proxy; of the others only what is ours.
+ * Queries of the program. The answers hide where an object is, and the references that the layer
+ * holds. A movable object may have no driver's object behind it, so the proxy answers everything
+ * about it; of other objects the proxy answers only what differs from the driver's answer.
  */
 
 #include "base/util.h"

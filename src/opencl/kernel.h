@@ -2,18 +2,18 @@
 #pragma once
 
 /*
- * The objects that are bound to a kernel's arguments. The driver is given a movable object's
- * real handle only at the launch, when it is on the device; until then the note here stands for
- * it. A note is made with the kernel and goes with its last reference.
+ * The objects that are bound to a kernel's arguments. The driver gets the real handle of a movable
+ * object only at the launch, when it is on the device; until then this note keeps the argument. A
+ * note is made with the kernel and freed with its last reference.
  *
- *   unbound -> NOTED  [clSetKernelArg]       the driver may hold an older object, or the dummy
+ *   unbound -> NOTED  [clSetKernelArg]     the driver may hold an older object, or the dummy
  *   NOTED   -> SET    [slu_bind_refresh]   the driver holds generation `generation`
- *   SET     -> NOTED  (by itself)            when the root's generation went on
+ *   SET     -> NOTED  (by itself)          when the root's generation changes
  *
- * A kernel is used by one thread at a time: refreshing its arguments and submitting it must not
- * meet another thread's doing the same. OpenCL asks the program for that in clSetKernelArg only,
- * so slu_kernel_take() makes launches of one kernel queue up. It is not a lock: its holder calls
- * the driver, and the driver never calls the program on that thread (worker.h).
+ * One thread at a time uses a kernel: no other may refresh its arguments or submit it meanwhile.
+ * OpenCL demands that of the program for clSetKernelArg only, so slu_kernel_take() makes launches
+ * of one kernel wait for each other. It is not a lock: its holder calls the driver, and the driver
+ * never calls the program on that thread (worker.h).
  */
 
 #include "opencl/layer.h"
@@ -26,7 +26,7 @@ struct slu_kernel_arg {
 	uint32_t serial;	 /* of the proxy when it was bound */
 	uint64_t generation;	 /* that the driver holds; 0: none */
 	cl_ulong proven;	 /* the kind of object that the driver has accepted here; 0: none */
-	enum slu_access access;	 /* what the kernel says that it does; WRITE until it was asked */
+	enum slu_access access;	 /* as the kernel declares; WRITE until it was asked */
 };
 
 /* Whether an object is bound that the program has not given up since. */
@@ -47,7 +47,7 @@ struct slu_kernel {
 	struct slu_kernel_arg args[]; /* guarded by is_taken */
 };
 
-/* The note of @handle if it was used lately, for the length of one call; NULL: ask for it. */
+/* The note of @handle if it was used lately, for one call; NULL: use slu_kernel_take(). */
 struct slu_kernel *slu_kernel_find(cl_kernel handle);
 
 /* The note of @handle, taken; NULL if there is none. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Kernels on their way to the device. The arguments say exactly which objects a launch may
- * touch; every one that it may write is out of date in its host copy from then on.
+ * Launches of kernels. The arguments name exactly the objects that a launch may use; each object
+ * that it may write is dirty afterwards.
  */
 
 #include <stdlib.h>

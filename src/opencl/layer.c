@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Where the loader comes in. clInitLayer() runs inside the loader's own initialisation: it may
- * call nothing of OpenCL, and only fills tables.
+ * The entry points of the loader, and what layer.h declares. clInitLayer() runs inside the loader's
+ * own initialisation: it may call nothing of OpenCL, and only fills tables.
  *
- * The order of layers: OPENCL_LAYERS=limiter.so:sluice.so. The first is nearest the driver;
- * we must be nearest the program, so that what is below us sees real handles only.
+ * The order of layers: OPENCL_LAYERS=limiter.so:sluice.so. The first is nearest the driver. This
+ * layer must be nearest the program, so that the layers below see only real handles.
  */
 
 #include <dlfcn.h>

@@ -2,12 +2,15 @@
 #pragma once
 
 /*
- * The OpenCL layer: what all of its files share.
+ * The OpenCL layer: what all of its files share. docs/glossary.md explains the words.
  *
- * The loader calls us instead of the driver, because OPENCL_LAYERS names us; whatever is below us
- * (another layer, the driver) is `slu_layer_next`. Every cl_mem that the program sees is a proxy
- * of ours (proxy.h), so the object behind it may leave the device and come back. Contexts,
- * queues, kernels and events are the driver's own; we keep notes about them in tables.
+ * The loader calls the layer instead of the driver, because OPENCL_LAYERS names it. Whatever is
+ * below the layer (another layer, the driver) is `slu_layer_next`. Every cl_mem that the program
+ * sees is a proxy (proxy.h), so the object behind it may leave the device and come back. Contexts,
+ * queues, kernels and events are the driver's own; the layer keeps notes about them in tables.
+ *
+ * The files that define only calls of OpenCL (calls.def) have no header: buffer.c, build.c,
+ * callback.c, extension.c, foreign.c, image.c, info.c, launch.c, list.c, map.c and transfer.c.
  *
  * One command of the program goes this way (bracket.h):
  *
@@ -16,8 +19,8 @@
  *                    -> remember its event at each unit (command.h)
  *                    -> slu_client_command_end()
  *
- * One lock guards all notes. It is never held while the driver is called, while the client is
- * called, or while anything is waited for, because both may come back into this layer.
+ * One lock guards all notes. No thread holds it while it calls the driver or the client, or while
+ * it waits, because both may call this layer again.
  */
 
 #ifndef CL_TARGET_OPENCL_VERSION
@@ -39,12 +42,12 @@
 
 #include "base/lock.h"
 
-/* What is below us; constant after clInitLayer(). To look at; what is called is slu_layer_next. */
+/* The functions below the layer; constant after clInitLayer(). To call them: slu_layer_next. */
 extern cl_icd_dispatch slu_layer_table;
 
 /*
- * The only way to the driver. Drivers call back into programs and take locks of their own, so no
- * lock of ours is held: debug builds check it here.
+ * The only way to the driver. Drivers call back into programs and take locks of their own, so the
+ * caller holds no lock of the layer: debug builds check it here.
  */
 static inline cl_icd_dispatch *slu_layer_below(void)
 {
@@ -57,7 +60,7 @@ static inline cl_icd_dispatch *slu_layer_below(void)
 /* Guards every table and every note of this layer. */
 extern struct slu_lock slu_layer_lock;
 
-/* Signalled when a note changes that somebody may wait for (a device added, a kernel free). */
+/* Signalled when a note changes for which a thread may wait (a device added, a kernel free). */
 extern pthread_cond_t slu_layer_changed;
 
 static inline void slu_layer_take(void)
@@ -70,14 +73,14 @@ static inline void slu_layer_give(void)
 	slu_lock_give(&slu_layer_lock);
 }
 
-/* What the client answered, in OpenCL's words. The only place that knows both. */
+/* Translates an answer of the client to an OpenCL error. Only this function knows both. */
 cl_int slu_layer_error(int r);
 
 /* The answer of a clGet…Info call whose value is @size bytes at @value. */
 cl_int slu_layer_answer(const void *value, size_t size, size_t param_size, void *param,
 			size_t *ret_size);
 
-/* The calls that we take, by the table; the others go straight to what is below. */
+/* The calls that the layer takes; the others go from the loader straight to the driver. */
 #define SLU_CALL(name, meaning) __typeof__(*(cl_api_##name)NULL) slu_call_##name;
 #include "opencl/calls.def"
 #undef SLU_CALL

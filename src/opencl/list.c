@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Commands that are given lists of objects. */
+/* Commands that take lists of objects. */
 
 #include <stdlib.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Mappings. The program holds a pointer from the mapping to the unmapping; so long the unit stays
- * where it is. When the unmapping is submitted it may move again: the command's event names the
- * unit, so it will not move before the bytes are back.
+ * Mappings. The program holds a pointer from the mapping to the unmapping, and the unit stays in
+ * place meanwhile. After the unmapping is submitted the unit may move again: the event of that
+ * command names the unit, so it does not move before the bytes are back.
  */
 
 #include "opencl/bracket.h"
@@ -61,7 +61,7 @@ static cl_int map_begin(struct slu_bracket *b, cl_command_queue queue, struct sl
 {
 	cl_int r = slu_bracket_open(b, queue, 1, name);
 
-	b->is_slow = true; /* the hold may have to wait, which nobody does inside the gate */
+	b->is_slow = true; /* the hold may wait, which is forbidden inside the gate */
 	if (!r)
 		r = check_host_access(name->proxy, flags);
 	return r ? r : slu_bracket_enter(b);

@@ -111,7 +111,7 @@ void slu_memory_release_later(struct slu_proxy *proxy)
 		release_now(proxy);
 		return;
 	}
-	proxy->n_awaited = 1; /* our own, so that nobody is last before all are watched */
+	proxy->n_awaited = 1; /* our own, so that no command is the last before all are watched */
 	slu_command_watch(proxy, command_ended, proxy);
 	if (release_count_down(proxy))
 		release_now(proxy);

@@ -19,34 +19,32 @@ static inline cl_mem slu_memory_answer(cl_mem handle, cl_int r, cl_int *errcode_
 
 /* Bytes set aside for an object on the device that pays for what cannot move. */
 struct slu_reserve {
-	struct slu_client_device *client; /* NULL: nobody counts them */
-	uint64_t bytes;			  /* less by what a charge has used up */
+	struct slu_client_device *client; /* NULL: no account */
+	uint64_t bytes;			  /* minus the bytes that were charged */
 };
 
-/* Return: whether the program may own so much; then slu_memory_unreserve() gives back the rest. */
+/* Return: whether the program may own that much; slu_memory_unreserve() gives back the rest. */
 bool slu_memory_reserve(const struct slu_context *context, uint64_t bytes,
 			struct slu_reserve *ret_reserve);
 void slu_memory_unreserve(struct slu_reserve *reserve);
 
 /*
- * A proxy for @real, which the driver has made and we do not move: charged to the context's
- * first device with the reason @why (SLU_FROZEN_NO: it takes none of its memory), using up what is
- * in @reserve. Takes over @real, also on failure. Where @parent is given (of an image on a buffer
- * or an image, named by the caller), nothing is charged, and where that moves @real belongs to its
- * present generation.
+ * Makes a proxy for @real, an object of the driver that does not move. Charges it to the context's
+ * first device with the reason @why (SLU_FROZEN_NO: it takes none of its memory), out of @reserve.
+ * Takes over @real, also on failure. With a @parent (of an image on a buffer or an image, named by
+ * the caller) nothing is charged; if the parent moves, @real belongs to its present generation.
  */
 cl_int slu_memory_adopt(cl_context context, cl_mem real, enum slu_frozen why,
 			struct slu_reserve *reserve, struct slu_proxy *parent,
 			struct slu_proxy **ret_proxy);
 
-/* What a call answers for which the driver has made @real, or said @r: adopted, without a parent.
- */
+/* Adopts @real without a parent if @r is CL_SUCCESS. Return: the answer of the call. */
 cl_mem slu_memory_hand_out(cl_context context, cl_mem real, cl_int r, enum slu_frozen why,
 			   struct slu_reserve *reserve, cl_int *errcode_ret);
 
 /*
- * Memory that no handle of the program stands for, in @context: charged with its reason. Return: a
- * proxy that no program ever sees, or NULL where nobody can be charged.
+ * Charges memory in @context for which the program has no handle, with its reason. Return: a proxy
+ * that the program never sees, or NULL without an account.
  */
 struct slu_proxy *slu_memory_charge(cl_context context, size_t size, enum slu_frozen why,
 				    struct slu_reserve *reserve);

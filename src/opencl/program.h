@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * What a program's own global variables take on the device. No handle stands for them and kernels
- * keep their addresses, so they do not move: they are charged as a module's as long as a kernel of
- * the program lives. Most programs have none, and then there is no note.
+ * The memory of a program's own global variables on the device. No handle names them and kernels
+ * keep their addresses, so they do not move: the client charges them as a module's while a kernel
+ * of the program lives. Most programs have none, and then there is no note.
  */
 
 #include "opencl/layer.h"
@@ -16,8 +16,8 @@ struct slu_program {
 	struct slu_proxy *charged;
 };
 
-/* One kernel more of its program. Return: the note, or NULL where there is nothing to charge. */
+/* Adds one kernel to its program. Return: the note, or NULL if there is nothing to charge. */
 struct slu_program *slu_program_get(cl_kernel kernel);
 
-/* One kernel less; @program may be NULL. */
+/* Removes one kernel; @program may be NULL. */
 void slu_program_put(struct slu_program *program);

@@ -2,25 +2,25 @@
 #pragma once
 
 /*
- * A proxy is the cl_mem that the program sees. It stands in a private range of addresses, so
- * whether eight bytes of a kernel argument are an object is a comparison, and no number that a
- * program computes can be taken for one. Its first word is the dispatch pointer that the ICD
- * rule asks for. A slot that was given back is the last one to be used again, so a stale handle
- * meets an empty slot and gets CL_INVALID_MEM_OBJECT, not somebody else's object.
+ * A proxy is the cl_mem that the program sees. Proxies lie in a private range of addresses, so a
+ * comparison tells whether eight bytes of a kernel argument are an object, and no number that a
+ * program computes looks like one. The first word of a proxy is the dispatch pointer that the ICD
+ * rule demands. A freed slot is the last one to be used again, so a stale handle finds an empty
+ * slot and gets CL_INVALID_MEM_OBJECT, not another object.
  *
- *   (free) -> LIVE    [slu_proxy_new]     not yet known to the program
- *   LIVE   -> DYING   [slu_proxy_unref]   the last reference went; handles no longer resolve,
- *                                         commands may still be using it
- *   DYING  -> (free)  [slu_proxy_free]    no command uses it; callbacks were called
+ *   (free) -> LIVE    [slu_proxy_new]     the program does not know it yet
+ *   LIVE   -> DYING   [slu_proxy_unref]   after the last reference; handles no longer resolve,
+ *                                         commands may still use it
+ *   DYING  -> (free)  [slu_proxy_free]    no command uses it; callbacks have run
  *
- * A *root* is an object with memory of its own, one unit of placement. A buffer is its own root;
- * sub-buffers and images on a buffer are children of one and keep a reference of it. The real
- * object of a movable root exists while its unit is on the device; `generation` counts how often
- * it was made. The real object of a child belongs to one generation of its root.
+ * A *root* is an object with memory of its own, one unit. A buffer is its own root; sub-buffers and
+ * images on a buffer are children of one and keep a reference of it. The real object of a movable
+ * root exists while its unit is on the device; `generation` counts how often it was created. The
+ * real object of a child belongs to one generation of its root.
  *
  * A movable root holds exactly one reference of its context: through its real object, or itself
- * while it has none. So the context lives as long as the driver's own rules say, and the
- * visible count is what it would be without us.
+ * while it has none. So the context lives as long as the driver's own rules say, and the program
+ * sees the same count as without the layer.
  */
 
 #include <stdatomic.h>
@@ -39,7 +39,7 @@
 /* Queues with a fast path (fastpath.h) at one time. */
 #define SLU_FASTPATH_SLOTS 8
 
-/* So many slots rest before the first of them is used again. */
+/* Freed slots that rest before the first of them is used again. */
 #define SLU_PROXY_RESTING 1024
 
 struct slu_command;
@@ -97,12 +97,11 @@ struct slu_proxy {
 
 	struct slu_shape shape; /* of an image that moves, or whose root does */
 
-	struct slu_headroom
-		*headroom;     /* of a stand-in: the call that it stands for; NULL: an object */
-	struct slu_unit *unit; /* of a root; constant while LIVE. NULL: not charged */
+	struct slu_headroom *headroom; /* of a stand-in: its call; NULL: an object */
+	struct slu_unit *unit;	       /* of a root; constant while LIVE. NULL: not charged */
 
 	/* of a movable root: written by the back end while nothing names the unit, read by
-	 * whoever names it. Of all others constant while LIVE. Of a child of a movable root
+	 * threads that name it. Of all others constant while LIVE. Of a child of a movable root
 	 * guarded by the layer's lock. */
 	cl_mem real;
 	uint64_t generation;
@@ -110,10 +109,10 @@ struct slu_proxy {
 	cl_int create_error;	       /* what the driver said at the last failed creation */
 	_Atomic(const void *) initial; /* contents for the creation, within clCreateBuffer only */
 
-	/* of a movable root: what comparing has found (compare.c); the mover's while it moves */
+	/* of a movable root: results of comparing (compare.c); the mover's while it moves */
 	struct slu_digest backing_digest; /* of the backing … */
 	uint64_t backing_version;	  /* … of this version; 0: none */
-	bool is_liar;			  /* was changed by who promised not to */
+	bool breaks_promise;		  /* a kernel changed it that promised not to */
 
 	/* of a root: the fast path (fastpath.h) */
 	/* by what it is known to be used for already: a number of the device's; 0: none */
@@ -131,7 +130,7 @@ struct slu_proxy {
 	uint32_t n_maps;		   /* what CL_MEM_MAP_COUNT says */
 	uint32_t n_holds;		   /* of a root: mappings that keep it in place */
 	uint32_t n_held;		   /* of a root: n_holds as the client knows it, 0 or 1 */
-	bool hold_is_changing;		   /* of a root: somebody tells the client */
+	bool hold_is_changing;		   /* of a root: a thread reports to the client */
 	uint32_t n_awaited;		   /* while DYING: completions that will come */
 	struct slu_worker_job release_job; /* while DYING */
 };
@@ -143,7 +142,7 @@ struct slu_proxy {
  */
 int slu_proxy_new(struct slu_proxy **ret_proxy);
 
-/* Gives the slot back. Nothing may be left in it. */
+/* Frees the slot, which must be empty. */
 void slu_proxy_free(struct slu_proxy *proxy);
 
 /* Whether @value lies in the range; nothing is read. */

@@ -2,15 +2,15 @@
 #pragma once
 
 /*
- * The driver's object behind a proxy that moves: how it is made again, and how its bytes come out
- * and go in. A buffer's bytes are its own, an image's are without gaps (shape.h).
+ * The driver's object behind a proxy that moves: how the layer creates it again, and how its bytes
+ * come out and go in. A buffer's bytes are its own, an image's are without gaps (shape.h).
  *
  * An object in the program's own memory (CL_MEM_USE_HOST_PTR) has its bytes there while it is
- * away. To come out means to be mapped for reading once, which brings that memory up to date; to
- * come in is to be made. The client's copy of it stays empty.
+ * absent. A copy out maps it for reading once, which brings that memory up to date; a copy in
+ * creates the object. The client's backing of it stays empty.
  *
- * The object is made without the HOST_* flags of the program: we must read and write what the
- * program promised not to. The layer keeps that promise itself.
+ * The layer creates the object without the HOST_* flags of the program, because it must read and
+ * write what the program promised not to. The layer checks that promise itself.
  */
 
 #include "opencl/context.h"
@@ -30,8 +30,8 @@ cl_mem slu_real_make(const struct slu_proxy *root, const void *initial, cl_int *
 cl_mem slu_real_make_child(const struct slu_proxy *child, cl_mem parent, cl_int *ret_r);
 
 /*
- * Has the driver find the memory of a new object on @device, by a byte or a pixel of @initial or of
- * zeros.
+ * Makes the driver allocate the memory of a new object on @device, by writing a byte or a pixel of
+ * @initial or of zeros.
  */
 cl_int slu_real_touch(const struct slu_proxy *root, const struct slu_device *device, cl_mem real,
 		      const void *initial);

@@ -100,7 +100,7 @@ uint64_t slu_shape_bytes(const struct slu_shape *s)
 	return slice_bytes(s) * s->size[2];
 }
 
-/* Whether a slice is told to the program: a layer of an array, or a plane. */
+/* Whether the program sees slices: layers of an array, or planes. */
 static bool has_slices(const struct slu_shape *s)
 {
 	return s->desc.image_type == CL_MEM_OBJECT_IMAGE3D ||

@@ -19,7 +19,7 @@ struct slu_shape {
 	cl_image_desc desc;   /* as the program gave it, without the parent */
 	size_t element_bytes; /* a pixel's */
 	size_t size[3];	      /* in pixels, rows, slices; none is 0 */
-	/* as the program is told */
+	/* as the program sees them */
 	size_t row_pitch;
 	size_t slice_pitch;
 };

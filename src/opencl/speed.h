@@ -2,16 +2,16 @@
 #pragma once
 
 /*
- * How fast a device does one kind of thing to bytes. Pieces may be under way together, so the time
- * counts in which there was any. What was long ago counts less. Pure; the caller has a lock.
+ * The speed of a device at one kind of work on bytes. Pieces may be under way together, so only the
+ * time counts in which at least one was. Old pieces count less. Pure; the caller has a lock.
  */
 
 #include <stdint.h>
 
 struct slu_speed {
 	unsigned n_under_way;
-	uint64_t since_ns; /* while there is any: up to when the time was counted */
-	uint64_t bytes;	   /* that came to their end … */
+	uint64_t since_ns; /* while any is under way: the time is counted up to this */
+	uint64_t bytes;	   /* that are done … */
 	uint64_t busy_ns;  /* … in so much time */
 };
 

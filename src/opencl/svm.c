@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Shared virtual memory: the program holds its addresses, so it cannot move. Each allocation is
+ * Shared virtual memory. The program holds its addresses, so it cannot move. Each allocation is
  * charged with that reason, others give way where the driver has no memory for it, and its commands
  * wait for the turn like all others.
  */
@@ -19,12 +19,12 @@
 
 struct allocation {
 	struct slu_table_node node; /* by the address; guarded by the layer's lock */
-	struct slu_proxy *charged;  /* NULL where nobody could be */
+	struct slu_proxy *charged;  /* NULL: no account */
 };
 
 static struct slu_table allocations; /* guarded by the layer's lock */
 
-bool slu_svm_is_there(const void *address)
+bool slu_svm_has(const void *address)
 {
 	bool is_there;
 
@@ -234,7 +234,7 @@ cl_int slu_call_clEnqueueSVMFree(cl_command_queue queue, cl_uint n, void *addres
 						    &b.event);
 	if (f && r)
 		svm_put_back(f, addresses);
-	/* where nobody tells of the end, the bytes are given back a little early */
+	/* without a note of the end, the bytes are given back a little early */
 	else if (f && slu_layer_next.clSetEventCallback(b.event, CL_COMPLETE, svm_freed, f))
 		svm_freed_job(&f->job);
 	return slu_bracket_end(&b, r, CL_FALSE, n_wait, wait, event);

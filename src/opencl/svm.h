@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Shared virtual memory of the program (svm.c), for who makes objects in it.
+ * Shared virtual memory of the program, for files that create objects in it.
  */
 
 #include <stdbool.h>
 
 /* Whether clSVMAlloc() gave @address, which is not freed yet. */
-bool slu_svm_is_there(const void *address);
+bool slu_svm_has(const void *address);

@@ -2,13 +2,13 @@
 #pragma once
 
 /*
- * A table from a driver's handle to our note about it. The note embeds a node; the table owns
- * nothing but its buckets. A driver may give the same handle again after the old object is gone,
- * so slu_table_put() hands back a note that is still there under that handle. Callers hold the
- * layer's lock, but for slu_table_peek().
+ * A table from a driver's handle to the layer's note about it. The note embeds a node; the table
+ * owns only its buckets. A driver may use a handle again after the old object has ended, so
+ * slu_table_put() returns the old note of that handle. Callers hold the layer's lock, except for
+ * slu_table_peek().
  *
- * What was found lately stands in a small second table that is read without a lock: a place there
- * is a key and its node, and the key is taken away before the node changes.
+ * A small second table holds the nodes that were found lately and is read without a lock: an entry
+ * is a key and its node, and the key is removed before the node changes.
  */
 
 #include <stdatomic.h>
@@ -34,8 +34,8 @@ struct slu_table {
 };
 
 /*
- * Enters @node under @key. *ret_old is the node that was there under the same key and has been
- * taken out, or NULL. Return: 0 or -ENOMEM.
+ * Enters @node under @key. *ret_old is the node that had the same key and was removed, or NULL.
+ * Return: 0 or -ENOMEM.
  */
 int slu_table_put(struct slu_table *table, const void *key, struct slu_table_node *node,
 		  struct slu_table_node **ret_old);
@@ -43,13 +43,13 @@ int slu_table_put(struct slu_table *table, const void *key, struct slu_table_nod
 struct slu_table_node *slu_table_find(struct slu_table *table, const void *key);
 
 /*
- * Without the lock: the node under @key if it was found lately, or NULL. Only for a key that
- * nobody takes out meanwhile: the program gives nothing up while a call of its uses it.
+ * Without the lock: the node under @key if it was found lately, or NULL. Only for a key that no
+ * thread removes meanwhile: a program does not release an object while its own call uses it.
  */
 struct slu_table_node *slu_table_peek(struct slu_table *table, const void *key);
 
-/* Takes out exactly @node, if it is there. */
+/* Removes exactly @node, if the table has it. */
 void slu_table_remove(struct slu_table *table, struct slu_table_node *node);
 
-/* Gives the buckets back; the table must be empty. */
+/* Frees the buckets; the table must be empty. */
 void slu_table_deinit(struct slu_table *table);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Reads, writes, copies and fills. The HOST_* promises of the program are checked here, because
- * the objects behind the proxies are made without them.
+ * Reads, writes, copies and fills. The layer checks the HOST_* promises of the program here,
+ * because the objects behind the proxies are created without them.
  */
 
 #include <stdlib.h>

@@ -2,11 +2,11 @@
 #pragma once
 
 /*
- * Threads of ours for what the driver's threads must not do. A driver calls back on the very
- * threads that run its commands; the program's callbacks may call the layer, which may have to
- * wait for a copy, which needs those threads. So callbacks only leave a job here. Jobs begin in
- * the order in which they were left; one that waits does not keep the next from beginning, for
- * that may be what it waits for. The first thread begins with the first job.
+ * Threads of the layer for work that the driver's threads must not do. A driver calls back on the
+ * very threads that run its commands; the program's callbacks may call the layer, which may have to
+ * wait for a copy, which needs those threads. So callbacks only push a job here. Jobs start in
+ * order; one that waits does not keep the next from starting, because it may wait for that one. The
+ * first thread starts with the first job.
  */
 
 #include <sys/queue.h>
@@ -16,5 +16,5 @@ struct slu_worker_job {
 	void (*run)(struct slu_worker_job *job); /* owns @job from here on */
 };
 
-/* Where no thread can be had the job runs here and now. */
+/* If no thread can be created, the job runs in the caller. */
 void slu_worker_push(struct slu_worker_job *job);
