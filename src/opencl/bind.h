@@ -8,11 +8,12 @@
 
 #include "opencl/kernel.h"
 
-/* Gives the driver the real handle of every argument that it does not hold. All roots are named. */
+/* Gives the driver the real handle of every argument that it does not hold. The caller names all
+ * roots. */
 cl_int slu_bind_refresh(struct slu_kernel *kernel);
 
 /*
- * Has the driver hold a dummy for every movable object: so a copy of the kernel has none that is
- * gone by then, and gets the real ones at its launch.
+ * Gives the driver a dummy for every movable object, so that a copy of the kernel holds no object
+ * that has left the device since. The copy gets the real objects at its launch.
  */
 void slu_bind_dummies(struct slu_kernel *kernel);

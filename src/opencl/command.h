@@ -24,7 +24,7 @@ struct slu_command {
 	TAILQ_ENTRY(slu_command)
 	link;			 /* its queue's list, in order of submission, while in flight */
 	struct slu_queue *queue; /* constant; kept alive by the command */
-	cl_event event;		 /* ours while in flight or looked at */
+	cl_event event;		 /* the layer's while in flight or looked at */
 	uint64_t stamp;		 /* constant: the queue's when it had been submitted (fastpath.h) */
 	uint64_t covers;	 /* constant: its end is the end of all with a stamp up to this */
 	uint64_t since_ns;	 /* constant: what it carries is no older than this */

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Extensions. Their functions are handed out as bare pointers into the driver; one that takes a
- * cl_mem would meet a proxy there. So the address of a core call is ours, an extension's function
- * is handed out when it is known to take no object and to give away no address, and everything
- * else is "not there". The extensions that are of no use without such functions are taken out of
- * the lists, so that no program is promised what it cannot have.
+ * Extensions. Their functions are bare pointers into the driver; one that takes a cl_mem would get
+ * a proxy. So the address of a core call is the layer's. A program gets an extension's function if
+ * that is known to take no object and to give away no address; all others get NULL. The lists leave
+ * out the extensions that are useless without such functions.
  */
 
 #include <stdlib.h>
@@ -16,8 +15,8 @@
 #include "opencl/layer.h"
 
 /*
- * Recorded handles, device addresses, objects made from other APIs' memory; and semaphores, for
- * what waits for one cannot be told from what runs (docs/decisions/0015).
+ * Recorded handles, device addresses, objects made from other APIs' memory; and semaphores, because
+ * a command that waits for one looks like a command that runs (docs/decisions/0015).
  */
 static const char *const hidden[] = {
 	"cl_khr_command_buffer",
@@ -164,7 +163,7 @@ static size_t filter_versions(cl_name_version *list, size_t n)
 	return kept * sizeof(*list);
 }
 
-/* The driver's answer about a list of extensions, filtered; @ask hides who is asked. */
+/* The driver's answer about a list of extensions, filtered; @ask asks a platform or a device. */
 static cl_int answer_filtered(cl_int (*ask)(void *, cl_uint, size_t, void *, size_t *), void *whom,
 			      cl_uint what, bool is_words, size_t size, void *param,
 			      size_t *ret_size)

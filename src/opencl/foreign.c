@@ -70,7 +70,7 @@ static cl_int egl_attempt(struct slu_headroom *headroom)
 	return r;
 }
 
-/* Whose context is nobody's: what is wrong with the call, the driver says best. */
+/* A call with an invalid context goes to the driver, which knows the right error. */
 static cl_mem foreign_make(struct making *m, uint64_t bytes, enum slu_frozen why,
 			   cl_int *errcode_ret)
 {
@@ -92,7 +92,7 @@ static cl_mem foreign_make(struct making *m, uint64_t bytes, enum slu_frozen why
 	return handle;
 }
 
-/* -- the calls: of memory that another API has made nobody knows the size beforehand ---------- */
+/* -- the calls: the size of memory of another API is not known beforehand --------------------- */
 
 cl_mem slu_call_clCreatePipe(cl_context context, cl_mem_flags flags, cl_uint packet_size,
 			     cl_uint max_packets, const cl_pipe_properties *properties,

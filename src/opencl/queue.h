@@ -46,17 +46,16 @@ struct slu_queue {
 	unsigned n_refs;    /* the table's, each command's, each bracket's */
 	unsigned n_program; /* the program's own references */
 	unsigned n_commands;
-	unsigned n_marking; /* threads that put a marker or flush: the handle is not given up
-			       meanwhile */
+	unsigned n_marking; /* threads that submit a marker or flush: keep the handle */
 	uint64_t ended;	    /* all with a stamp up to this have ended */
 	struct slu_command_list commands;
-	struct slu_blockers blockers; /* what every later command waits for too */
+	struct slu_blockers blockers; /* every later command waits for them too */
 
 	/* the fast path (fastpath.h) */
-	unsigned slot;		/* its place there, or SLU_FASTPATH_NONE; constant */
-	_Atomic uint64_t stamp; /* that commands have which are submitted now */
-	_Atomic uint64_t run;	/* the last stamp of a launch that took the fast path */
-	_Atomic unsigned n_run; /* about how many did so since the last command with an event */
+	unsigned slot;		/* of the fast path, or SLU_FASTPATH_NONE; constant */
+	_Atomic uint64_t stamp; /* of submissions now */
+	_Atomic uint64_t run;	/* the last stamp of a submission on the fast path */
+	_Atomic unsigned n_run; /* submissions in the run, about */
 
 	struct slu_flight flight;
 };
@@ -75,7 +74,7 @@ void slu_queue_unref_locked(struct slu_queue *queue);
 /* Everything on @device: 0 if nothing is in flight, SLU_BACKEND_E_BUSY, SLU_BACKEND_E_BLOCKED. */
 int slu_queue_progress(struct slu_device *device, bool flush);
 
-/* Has the driver begin whatever it keeps back, in every queue that the program has. */
+/* Flushes all queues of the program: a driver may keep commands back. */
 void slu_queue_flush_all(void);
 
 /* The command in flight whose event is @event, or NULL. Walks over all of them. */
@@ -84,5 +83,5 @@ struct slu_command *slu_queue_command_locked(cl_event event);
 /* Adds to @set what any command in @queue waits for. */
 void slu_queue_gather_locked(struct slu_queue *queue, struct slu_blockers *set);
 
-/* Whether one reference of @event is ours. */
+/* Whether the layer has a reference of @event. */
 bool slu_queue_hides_event(cl_event event);

@@ -10,8 +10,8 @@
 #include "opencl/queue.h"
 
 /*
- * Asks about commands of @queue and forgets the ended ones. With @flush the driver is asked to
- * begin those that it may be keeping back.
+ * Asks about commands of @queue and forgets the ended ones. @flush: asks the driver to start those
+ * that it keeps back.
  */
 void slu_sweep_queue(struct slu_queue *queue, bool flush);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Which extensions a program sees, and which of their functions it gets, over a driver that has
- * everything; and what it is told of the device's memory.
+ * Which extensions a program sees, which of their functions it gets, and the size of the device's
+ * memory that it sees, over a driver that has everything.
  */
 
 #include "lib/test.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * the fast path, over a driver that does nothing: what it asks of the driver, how the
- * end of a run is found, and that nobody relies on a lease that was taken away.
+ * The fast path, over a driver that does nothing: what it asks of the driver, how the end of a run
+ * is found, and that no command relies on a lease that was broken.
  */
 
 #include "lib/test.h"
@@ -196,8 +196,7 @@ static void a_write_takes_the_fast_path_too(void **state)
 	assert_int_equal(slu_command_look_all(s->root), 0);
 }
 
-/* Not everything is there, but what this launch names is: it takes the fast path, and is told of.
- */
+/* A part of the working set is absent, but no object of this launch: the client gets a report. */
 static void the_client_hears_of_a_crowded_devices_launches(void **state)
 {
 	struct scene *s = *state;

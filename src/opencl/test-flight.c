@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The bound on work in flight: what it learns, and who waits, over a driver whose launches take
- * their time one after the other.
+ * The bound on work in flight: what it learns, and which commands wait, over a driver that runs
+ * launches one after the other.
  */
 
 #include "lib/test.h"

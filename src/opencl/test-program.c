@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What is charged beside movable objects: a program's global variables, shared virtual memory,
- * pipes. Over a driver that does nothing but say that there are such, and refuses them on
- * request.
+ * Charges for memory that does not move: a program's global variables, shared virtual memory,
+ * pipes. The driver does nothing but claim to have them, and refuses them on request.
  */
 
 #include "lib/test.h"
