@@ -17,7 +17,7 @@
 
 #include "client/client.h"
 #include "opencl/layer.h"
-#include "opencl/speed.h"
+#include "client/speed.h"
 
 enum slu_device_state {
 	SLU_DEVICE_NONE,

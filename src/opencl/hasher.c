@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/util.h"
 #include "opencl/context.h"
+#include "opencl/digest-source.h"
 #include "opencl/headroom.h"
 
 #define TRIES_MAX 8

@@ -16,7 +16,7 @@
  * no answer.
  */
 
-#include "opencl/digest.h"
+#include "client/digest.h"
 #include "opencl/layer.h"
 #include "opencl/proxy.h"
 

@@ -28,7 +28,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "opencl/digest.h"
+#include "client/digest.h"
 #include "opencl/layer.h"
 #include "opencl/shape.h"
 #include "opencl/worker.h"

@@ -12,7 +12,8 @@
 #include <dlfcn.h>
 
 #include "client/client.h"
-#include "opencl/digest.h"
+#include "client/digest.h"
+#include "opencl/digest-source.h"
 
 enum { WORDS = 65536, BYTES = WORDS * 4 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "opencl/speed.h"
+#include "client/speed.h"
 
 #include "base/util.h"
 

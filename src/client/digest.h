@@ -18,7 +18,7 @@
  * that look random, add up to zero: one chance in 2^128, and blocks that are exchanged, moved or
  * doubled are no special case. mix() is the finisher of MurmurHash3, in which each bit of the input
  * changes each bit of the result with a chance of nearly a half. It takes six multiplications in
- * 16 bytes; whether that is quicker than a copy is measured (compare.c). It is no defence against
+ * 16 bytes; whether that is quicker than a copy is measured (speed.h). It is no defence against
  * somebody who searches for a collision, and need not be: all that a program can lose by one is its
  * own data.
  */
@@ -39,15 +39,3 @@ struct slu_digest slu_digest_end(const uint64_t sums[static 2], uint64_t bytes);
 struct slu_digest slu_digest_of(const void *data, uint64_t bytes);
 
 bool slu_digest_is_equal(struct slu_digest a, struct slu_digest b);
-
-/*
- * The kernel: item g of n takes the blocks g * from, then each @step-th, @count of them at most;
- * item 0 also takes the bytes behind the last whole block. Each work-group, whose size is a power
- * of two, adds up its sums in @scratch (two words an item) and puts them into @sums.
- *
- *   kernel void slu_digest(global const uchar *data, ulong bytes, ulong from, ulong step,
- *                          ulong count, global ulong *sums, local ulong *scratch)
- *
- * For devices whose memory is little-endian.
- */
-extern const char slu_digest_source[];

@@ -3,7 +3,7 @@
 #include "lib/test.h"
 
 #include "base/util.h"
-#include "opencl/speed.h"
+#include "client/speed.h"
 
 static void nothing_is_known_at_first(void **state)
 {

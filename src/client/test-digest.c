@@ -4,7 +4,7 @@
 
 #include "lib/test.h"
 
-#include "opencl/digest.h"
+#include "client/digest.h"
 
 enum { BYTES = 4096, CHANGES = 20000 };
 
