@@ -181,6 +181,14 @@ void slu_client_unit_clear_suspect(struct slu_unit *unit, bool is_right)
 		unit_touch(unit);
 }
 
+/* Whether the device's copy can be compared when the unit leaves; else it counts as written. */
+static bool unit_is_comparable(struct slu_client *c, const struct slu_client_device *d,
+			       const struct slu_unit *u)
+{
+	return d->backend->compare && u->place == SLU_PLACE_DEVICE && u->host_version &&
+	       !u->on_disk && slu_peer_connection_settings(c->peer)->hash_clean != SLU_HASHING_OFF;
+}
+
 void slu_client_unit_touch_all(struct slu_client *c, struct slu_client_device *d)
 {
 	struct slu_unit *u;
@@ -190,8 +198,12 @@ void slu_client_unit_touch_all(struct slu_client *c, struct slu_client_device *d
 	if (slu_gate_n_entries() == d->n_at_open && !d->is_blocked)
 		return;
 	TAILQ_FOREACH (u, slu_peer_view_units(c->peer, d->index), link)
-		if (slu_unit_is_present(u) && slu_unit_is_clean(u))
-			unit_touch(u);
+		if (slu_unit_is_present(u) && slu_unit_is_clean(u)) {
+			if (unit_is_comparable(c, d, u))
+				__atomic_store_n(&u->suspect, true, __ATOMIC_RELAXED);
+			else
+				unit_touch(u);
+		}
 }
 
 bool slu_client_unit_is_cancelled(void *unit)

@@ -66,5 +66,8 @@ void slu_client_unit_clear_suspect(struct slu_unit *unit, bool is_right);
  * lock itself. */
 bool slu_client_unit_is_cancelled(void *unit);
 
-/* A turn ran: marks what is on the device as newer than the host copies. */
+/*
+ * A turn ran: marks what is on the device as suspect, or as newer than the host copies where the
+ * two cannot be compared.
+ */
 void slu_client_unit_touch_all(struct slu_client *client, struct slu_client_device *device);

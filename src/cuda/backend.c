@@ -228,6 +228,9 @@ static int backend_copy(void *data, struct slu_unit *unit, enum slu_direction di
 		return result_translate(r);
 	}
 	ret_ticket->data[0] = (uint64_t)(uintptr_t)event;
+	ret_ticket->data[1] = direction == SLU_DIRECTION_OUT ? bytes : 0;
+	if (ret_ticket->data[1])
+		slu_cuda_comparer_copy_begins(&d->comparer);
 	return 0;
 }
 
@@ -240,6 +243,8 @@ static int backend_poll(void *data, struct slu_ticket *ticket, bool wait)
 	if (r == CUDA_ERROR_NOT_READY)
 		return SLU_BACKEND_E_BUSY;
 	slu_cuda_events_put(&d->events, event);
+	if (ticket->data[1])
+		slu_cuda_comparer_copy_ends(&d->comparer, ticket->data[1]);
 	ticket->data[0] = 0;
 	return result_translate(r);
 }
@@ -291,6 +296,11 @@ static int backend_drain(void *data)
 	if (r == SLU_BACKEND_E_BUSY)
 		return host_calls_poll(d);
 	return r == 0 ? bypass_poll(d, n) : r;
+}
+
+static int backend_compare(void *data, struct slu_unit *unit, const void *host, bool always)
+{
+	return slu_cuda_compare(data, unit, host, always);
 }
 
 /*
@@ -388,6 +398,7 @@ const struct slu_backend slu_cuda_backend = {
 	.copy = backend_copy,
 	.poll = backend_poll,
 	.drain = backend_drain,
+	.compare = backend_compare,
 	.progress = backend_drain,
 	.pin = backend_pin,
 	.unpin = backend_unpin,

@@ -112,6 +112,7 @@ static void service_unmake(struct slu_cuda_device *d)
 	d->syncer = NULL;
 	slu_cuda_flight_deinit(&d->flight);
 	slu_cuda_events_deinit(&d->events);
+	slu_cuda_comparer_deinit(&d->comparer);
 	for (int i = 0; i < _SLU_DIRECTION_MAX; i++) {
 		if (d->streams[i])
 			SLU_REAL(cuStreamDestroy_v2)(d->streams[i]);
@@ -132,6 +133,7 @@ static bool service_make(struct slu_cuda_device *d, CUcontext context)
 				   CUDA_SUCCESS;
 	slu_cuda_flight_init(&d->flight, context);
 	slu_cuda_events_init(&d->events);
+	slu_cuda_comparer_init(&d->comparer);
 	slu_cuda_streams_reset(&d->stream_uses);
 	is_whole = is_whole && !slu_cuda_syncer_new(d, context, &d->syncer);
 	slu_cuda_capture_restore(before);

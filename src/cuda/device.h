@@ -30,6 +30,7 @@
 #include "base/lock.h"
 #include "client/client.h"
 #include "cuabi/cuda-min.h"
+#include "cuda/compare.h"
 #include "cuda/events.h"
 #include "cuda/flight.h"
 #include "cuda/graphmem.h"
@@ -58,6 +59,7 @@ struct slu_cuda_device {
 	bool is_making_slab;		      /* guarded by the front lock */
 	CUstream streams[_SLU_DIRECTION_MAX]; /* in the service context; non-blocking */
 	struct slu_cuda_events events;	      /* for copies there */
+	struct slu_cuda_comparer comparer;    /* of extents there with their host copies */
 	struct slu_cuda_syncer *syncer;	      /* waits for the device on a thread of its own */
 
 	struct slu_cuda_flight flight;	     /* what is queued there; while SERVED */

@@ -21,6 +21,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cuda/compare.h"
+
 struct slu_cuda_handle;
 struct slu_unit;
 struct slu_ledger;
@@ -41,6 +43,7 @@ struct slu_extent {
 	uint64_t handle; /* the driver's, while it is on the device or mapped; the back end's
 			    business */
 	void *cpu;	 /* where the CPU sees a mapped extent; the back end's business */
+	struct slu_cuda_compared compared;
 	bool stays;	 /* on the device without a unit, so it does not move (vmm.h) */
 };
 

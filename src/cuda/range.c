@@ -41,10 +41,12 @@ static CUresult extent_make_unit(struct slu_cuda_device *d, struct slu_extent *e
 				 uint64_t *reserved_bytes)
 {
 	struct slu_unit *unit;
-	int r = *reserved_bytes ? slu_client_unit_new_reserved(d->client, e->bytes, SLU_FROZEN_NO,
-							       reserved_bytes, e, &unit)
-				: slu_client_unit_new_spare(d->client, e->bytes, e, &unit);
+	int r;
 
+	e->compared = (struct slu_cuda_compared){ 0 };
+	r = *reserved_bytes ? slu_client_unit_new_reserved(d->client, e->bytes, SLU_FROZEN_NO,
+							   reserved_bytes, e, &unit)
+			    : slu_client_unit_new_spare(d->client, e->bytes, e, &unit);
 	if (r)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	slu_lock_take(&slu_cuda.lock);

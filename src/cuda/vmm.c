@@ -661,6 +661,7 @@ static bool extent_give_unit(struct slu_cuda_device *d, struct slu_extent *e)
 {
 	struct slu_unit *unit;
 
+	e->compared = (struct slu_cuda_compared){ 0 };
 	if (slu_client_unit_new(d->client, e->bytes, e->stays ? SLU_FROZEN_OTHER : SLU_FROZEN_NO, e,
 				&unit))
 		return false;

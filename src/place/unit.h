@@ -24,8 +24,9 @@
  *
  * Copies have versions; the highest one is the truth. host_version == device_version means clean:
  * a move out copies nothing. Version 0 means that no byte was ever written there. A clean unit is
- * *suspect* if a command used it that promised not to write: the promise is no proof. When the unit
- * leaves, its two copies are compared, and if they differ the device's copy is the truth.
+ * *suspect* if a command may have written it: one that promised not to (mode LAUNCH), or any in a
+ * turn in which the unit was present (the other modes). When the unit leaves, its two copies are
+ * compared, and if they differ the device's copy is the truth.
  *
  * The words are those of docs/glossary.md.
  */
@@ -96,7 +97,7 @@ struct slu_unit {
 	uint8_t shift;		    /* enum slu_shift */
 	bool working;		    /* named lately: on the list of its device's working set */
 	bool denied;		    /* the daemon denied its allocation: the next answer is no */
-	bool suspect;		    /* clean only if the commands kept their promise */
+	bool suspect;		    /* clean only if no command wrote it */
 	bool ahead;	/* brought in before a command asked for it, and not named since */
 	bool was_named; /* some command has named it */
 	bool in_shadow[_SLU_SHADOW_MAX]; /* in these shadow caches of its device */

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cuda/compare.h"
+
+#include "base/clock.h"
+#include "base/util.h"
+#include "client/backend.h"
+#include "cuda/device.h"
+
+#define RETRY_EVERY	  16 /* extents for which a copy seems faster */
+#define TRUSTED_DIFFERENT 2  /* differences in a row that make no rule yet */
+#define SKIP_BITS_MAX	  6
+
+void slu_cuda_comparer_init(struct slu_cuda_comparer *c)
+{
+	*c = (struct slu_cuda_comparer){ 0 };
+	slu_lock_init(&c->lock, SLU_LOCK_LEAF);
+	slu_cuda_hasher_load(&c->hasher);
+}
+
+void slu_cuda_comparer_deinit(struct slu_cuda_comparer *c)
+{
+	slu_cuda_hasher_unload(&c->hasher);
+	slu_lock_deinit(&c->lock);
+}
+
+void slu_cuda_comparer_copy_begins(struct slu_cuda_comparer *c)
+{
+	slu_lock_take(&c->lock);
+	slu_speed_begin(&c->out_speed, slu_clock_now_ns());
+	slu_lock_give(&c->lock);
+}
+
+void slu_cuda_comparer_copy_ends(struct slu_cuda_comparer *c, uint64_t bytes)
+{
+	slu_lock_take(&c->lock);
+	slu_speed_end(&c->out_speed, slu_clock_now_ns(), bytes);
+	slu_lock_give(&c->lock);
+}
+
+static bool comparer_is_worth_it(struct slu_cuda_comparer *c, uint64_t bytes)
+{
+	uint64_t hash_ns, copy_ns;
+	bool is_worth;
+
+	slu_lock_take(&c->lock);
+	hash_ns = slu_speed_guess_ns(&c->hash_speed, bytes);
+	copy_ns = slu_speed_guess_ns(&c->out_speed, bytes);
+	is_worth =
+		!hash_ns || !copy_ns || hash_ns < copy_ns || ++c->n_not_hashed % RETRY_EVERY == 0;
+	slu_lock_give(&c->lock);
+	return is_worth;
+}
+
+static void comparer_learn(struct slu_cuda_comparer *c, uint64_t took_ns, uint64_t bytes)
+{
+	if (!took_ns)
+		return;
+	slu_lock_take(&c->lock);
+	slu_speed_note(&c->hash_speed, took_ns, bytes);
+	slu_lock_give(&c->lock);
+}
+
+/* After n differences in a row one move out in 2^n is compared, at least one in 64. */
+static bool extent_is_due(struct slu_cuda_compared *compared)
+{
+	unsigned bits = SLU_MIN(compared->n_different, (unsigned)SKIP_BITS_MAX);
+
+	if (compared->n_different < TRUSTED_DIFFERENT)
+		return true;
+	return ++compared->n_skipped >= 1u << bits;
+}
+
+/* A kernel that reads memory which is not mapped would end the context. */
+static bool extent_is_on_device(const struct slu_extent *e)
+{
+	return e->handle && !e->cpu;
+}
+
+/* @version belongs to the mover: it is constant while the unit moves. */
+static void host_digest(struct slu_extent *e, uint64_t version, const void *host)
+{
+	if (e->compared.version == version)
+		return;
+	e->compared.digest = slu_digest_of(host, e->bytes);
+	e->compared.version = version;
+}
+
+static bool digests_are_equal(struct slu_cuda_comparer *c, struct slu_extent *e, uint64_t version,
+			      const void *host, bool *ret_equal)
+{
+	struct slu_digest digest;
+	uint64_t took_ns;
+
+	if (slu_cuda_hasher_begin(&c->hasher, e->address, e->bytes) != CUDA_SUCCESS)
+		return false;
+	host_digest(e, version, host);
+	if (slu_cuda_hasher_end(&c->hasher, e->bytes, &digest, &took_ns) != CUDA_SUCCESS)
+		return false;
+	comparer_learn(c, took_ns, e->bytes);
+	*ret_equal = slu_digest_is_equal(digest, e->compared.digest);
+	return true;
+}
+
+int slu_cuda_compare(struct slu_cuda_device *d, struct slu_unit *unit, const void *host,
+		     bool always)
+{
+	struct slu_cuda_comparer *c = &d->comparer;
+	struct slu_extent *e = unit->owner;
+	bool is_equal;
+
+	if (!host || !unit->host_version || !extent_is_on_device(e))
+		return SLU_BACKEND_E_DIFFERENT;
+	if (!slu_cuda_hasher_prepare(&c->hasher) ||
+	    (!always && (!extent_is_due(&e->compared) || !comparer_is_worth_it(c, e->bytes))))
+		return SLU_BACKEND_E_DIFFERENT;
+	if (!digests_are_equal(c, e, unit->host_version, host, &is_equal))
+		return SLU_BACKEND_E_DIFFERENT;
+	e->compared.n_skipped = 0;
+	e->compared.n_different = is_equal ? 0 : e->compared.n_different + 1;
+	return is_equal ? 0 : SLU_BACKEND_E_DIFFERENT;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * Whether an extent's bytes on the device are still those of its host copy. A launch may write any
+ * memory of its program, so at the end of a turn every extent that was present is suspect; most of
+ * them were only read. An extent that leaves is compared by digests: the device computes one
+ * (hasher.h), the processor that of the host copy, once for each version.
+ *
+ * The cost is bounded. A comparison is made where the device's digest is faster than a copy, as
+ * both were measured on this device, and now and then in spite of that, because the measurement may
+ * be out of date. An extent that differed several times in a row is asked less and less often.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/lock.h"
+#include "client/digest.h"
+#include "client/speed.h"
+#include "cuda/hasher.h"
+
+struct slu_cuda_device;
+struct slu_unit;
+
+/* Of a device. */
+struct slu_cuda_comparer {
+	struct slu_cuda_hasher hasher; /* used by the feeder of moves out */
+	struct slu_lock lock;	       /* SLU_LOCK_LEAF, for what follows */
+	struct slu_speed hash_speed, out_speed;
+	unsigned n_not_hashed;
+};
+
+/* Of an extent. Used by the feeder of moves out, or before the extent has a unit. */
+struct slu_cuda_compared {
+	struct slu_digest digest; /* of the host copy … */
+	uint64_t version;	  /* … of this version; 0: of none */
+	unsigned n_different;	  /* comparisons in a row that found a difference */
+	unsigned n_skipped;	  /* moves out since the last comparison */
+};
+
+/* In the current context, which becomes the service context. */
+void slu_cuda_comparer_init(struct slu_cuda_comparer *comparer);
+void slu_cuda_comparer_deinit(struct slu_cuda_comparer *comparer);
+
+/*
+ * struct slu_backend's compare(), on the feeder's thread.
+ * Return: 0 if the copies are equal; SLU_BACKEND_E_DIFFERENT if not, or if it is unknown.
+ */
+int slu_cuda_compare(struct slu_cuda_device *device, struct slu_unit *unit, const void *host,
+		     bool always);
+
+/* A copy of @bytes out of the device begins or ends: its time is measured. */
+void slu_cuda_comparer_copy_begins(struct slu_cuda_comparer *comparer);
+void slu_cuda_comparer_copy_ends(struct slu_cuda_comparer *comparer, uint64_t bytes);

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cuda/hasher.h"
+
+#include "base/util.h"
+#include "cuda/digest-ptx.h"
+#include "cuda/real.h"
+
+#define TRIES_MAX	  8
+#define BLOCKS_PER_THREAD 8
+#define SUMS_BYTES	  (SLU_CUDA_DIGEST_GROUPS * SLU_DIGEST_BLOCK)
+#define PROOF_BYTES	  SLU_CUDA_DIGEST_PROOF_BYTES
+
+/* -- loading ---------------------------------------------------------------------------------- */
+
+/* Bytes whose digest the processor computes as well. */
+static CUresult hasher_prove(struct slu_cuda_hasher *h)
+{
+	CUdeviceptr address = h->sums + SUMS_BYTES;
+	unsigned char bytes[PROOF_BYTES];
+	struct slu_digest digest;
+	uint64_t ns;
+	CUresult r;
+
+	for (size_t i = 0; i < PROOF_BYTES; i++)
+		bytes[i] = (unsigned char)(i * 7 + i / 251);
+	r = SLU_REAL(cuMemcpyHtoDAsync_v2)(address, bytes, PROOF_BYTES, h->stream);
+	if (r == CUDA_SUCCESS)
+		r = slu_cuda_hasher_begin(h, address, PROOF_BYTES);
+	if (r == CUDA_SUCCESS)
+		r = slu_cuda_hasher_end(h, PROOF_BYTES, &digest, &ns);
+	/* the copy may still read @bytes */
+	if (r != CUDA_SUCCESS)
+		SLU_REAL(cuStreamSynchronize)(h->stream);
+	else if (!slu_digest_is_equal(digest, slu_digest_of(bytes, PROOF_BYTES)))
+		r = CUDA_ERROR_UNKNOWN;
+	return r;
+}
+
+static CUresult hasher_make(struct slu_cuda_hasher *h)
+{
+	CUresult r = SLU_REAL(cuModuleLoadData)(&h->module, slu_cuda_digest_ptx);
+	size_t bytes = 0;
+
+	if (r == CUDA_SUCCESS)
+		r = SLU_REAL(cuModuleGetFunction)(&h->function, h->module, "slu_digest");
+	/* newer drivers load it now; others with the function, or at the first launch */
+	if (r == CUDA_SUCCESS && SLU_REAL(cuFuncLoad)(h->function) == CUDA_ERROR_OUT_OF_MEMORY)
+		r = CUDA_ERROR_OUT_OF_MEMORY;
+	if (r == CUDA_SUCCESS)
+		r = SLU_REAL(cuStreamCreate)(&h->stream, CU_STREAM_NON_BLOCKING);
+	if (r == CUDA_SUCCESS)
+		r = SLU_REAL(cuEventCreate)(&h->before, CU_EVENT_BLOCKING_SYNC);
+	if (r == CUDA_SUCCESS)
+		r = SLU_REAL(cuEventCreate)(&h->after, CU_EVENT_BLOCKING_SYNC);
+	if (r == CUDA_SUCCESS)
+		r = SLU_REAL(cuModuleGetGlobal_v2)(&h->sums, &bytes, h->module, "slu_digest_space");
+	if (r == CUDA_SUCCESS && bytes < SUMS_BYTES + PROOF_BYTES)
+		r = CUDA_ERROR_UNKNOWN;
+	return r;
+}
+
+static void hasher_unmake(struct slu_cuda_hasher *h)
+{
+	if (h->after)
+		SLU_REAL(cuEventDestroy_v2)(h->after);
+	if (h->before)
+		SLU_REAL(cuEventDestroy_v2)(h->before);
+	if (h->stream)
+		SLU_REAL(cuStreamDestroy_v2)(h->stream);
+	if (h->module)
+		SLU_REAL(cuModuleUnload)(h->module);
+	*h = (struct slu_cuda_hasher){ .n_tries = h->n_tries };
+}
+
+/* @r: how the last step ended. */
+static void hasher_note(struct slu_cuda_hasher *h, CUresult r)
+{
+	if (r == CUDA_SUCCESS)
+		return;
+	hasher_unmake(h);
+	h->n_tries = r == CUDA_ERROR_OUT_OF_MEMORY ? h->n_tries + 1 : TRIES_MAX;
+}
+
+void slu_cuda_hasher_load(struct slu_cuda_hasher *h)
+{
+	if (!h->module && h->n_tries < TRIES_MAX)
+		hasher_note(h, hasher_make(h));
+}
+
+bool slu_cuda_hasher_prepare(struct slu_cuda_hasher *h)
+{
+	CUresult r;
+
+	slu_cuda_hasher_load(h);
+	if (h->module && !h->is_proven) {
+		r = hasher_prove(h);
+		h->is_proven = r == CUDA_SUCCESS;
+		hasher_note(h, r);
+	}
+	return h->is_proven;
+}
+
+void slu_cuda_hasher_unload(struct slu_cuda_hasher *h)
+{
+	hasher_unmake(h);
+	h->n_tries = 0;
+}
+
+/* -- digests ---------------------------------------------------------------------------------- */
+
+static unsigned groups_of(uint64_t n_blocks)
+{
+	uint64_t n = n_blocks / (SLU_CUDA_DIGEST_THREADS * BLOCKS_PER_THREAD);
+
+	n = SLU_MAX(n, (uint64_t)1);
+	return (unsigned)SLU_MIN(n, (uint64_t)SLU_CUDA_DIGEST_GROUPS);
+}
+
+CUresult slu_cuda_hasher_begin(struct slu_cuda_hasher *h, CUdeviceptr address, uint64_t bytes)
+{
+	uint64_t n_blocks = bytes / SLU_DIGEST_BLOCK;
+	void *params[] = { &address, &n_blocks, &h->sums };
+	CUresult r;
+
+	h->n_groups = groups_of(n_blocks);
+	r = SLU_REAL(cuEventRecord)(h->before, h->stream);
+	if (r == CUDA_SUCCESS)
+		r = SLU_REAL(cuLaunchKernel)(h->function, h->n_groups, 1, 1,
+					     SLU_CUDA_DIGEST_THREADS, 1, 1, 0, h->stream, params,
+					     NULL);
+	if (r != CUDA_SUCCESS)
+		return r;
+	r = SLU_REAL(cuEventRecord)(h->after, h->stream);
+	/* the kernel reads memory that the caller takes away next */
+	if (r != CUDA_SUCCESS)
+		SLU_REAL(cuStreamSynchronize)(h->stream);
+	return r;
+}
+
+CUresult slu_cuda_hasher_end(struct slu_cuda_hasher *h, uint64_t bytes,
+			     struct slu_digest *ret_digest, uint64_t *ret_ns)
+{
+	uint64_t parts[SLU_CUDA_DIGEST_GROUPS][2], sums[2] = { 0 };
+	float ms = 0;
+	CUresult copied, r;
+
+	copied = SLU_REAL(cuMemcpyDtoHAsync_v2)(parts, h->sums, h->n_groups * sizeof(parts[0]),
+						h->stream);
+	/* whatever happened, nothing reads the extent or writes here afterwards */
+	r = SLU_REAL(cuStreamSynchronize)(h->stream);
+	if (copied != CUDA_SUCCESS || r != CUDA_SUCCESS)
+		return copied != CUDA_SUCCESS ? copied : r;
+	for (unsigned i = 0; i < h->n_groups; i++) {
+		sums[0] += parts[i][0];
+		sums[1] += parts[i][1];
+	}
+	if (SLU_REAL(cuEventElapsedTime)(&ms, h->before, h->after) != CUDA_SUCCESS || ms < 0)
+		ms = 0;
+	*ret_ns = (uint64_t)(ms * 1e6f);
+	*ret_digest = slu_digest_end(sums, bytes);
+	return CUDA_SUCCESS;
+}
