@@ -136,6 +136,52 @@ static void contents_survive_torture_in_mode_all(void **state)
 	run_apart(tortured_all);
 }
 
+static int compare(void *data, struct slu_unit *unit, const void *host, bool always)
+{
+	const struct slu_test_object *object = unit->owner;
+
+	return memcmp(object->memory, host, unit->bytes) ? SLU_BACKEND_E_DIFFERENT : 0;
+}
+
+/* A front end that compares: every unit of a turn is suspect, and only one that differs is copied.
+ */
+static void tortured_and_compared(void)
+{
+	struct slu_backend backend = slu_test_backend;
+	struct slu_client_device *d;
+	struct slu_client_counts before;
+	struct thing things[5];
+
+	setenv("SLUICE_TORTURE", "1", 1);
+	backend.compare = compare;
+	slu_test_device_init(&device, 5 * KIB_UNIT);
+	assert(slu_client_device_add(&identity, SLU_MODE_ALL, &backend, &device, &d) == 0);
+	for (unsigned i = 0; i < 5; i++) {
+		thing_new(d, &things[i], KIB_UNIT);
+		thing_write(d, &things[i], (unsigned char)i);
+	}
+	for (unsigned i = 0; i < 5; i++)
+		thing_check(d, &things[i]);
+	before = counts();
+	for (unsigned round = 0; round < 20; round++) {
+		thing_write(d, &things[0], (unsigned char)(100 + round));
+		for (unsigned i = 0; i < 5; i++)
+			thing_check(d, &things[i]);
+	}
+	assert(counts().n_compared - before.n_compared >= 100);
+	assert(counts().moved_in_bytes - before.moved_in_bytes >= 100 * KIB_UNIT);
+	assert(counts().moved_out_bytes - before.moved_out_bytes <= 20 * KIB_UNIT);
+	for (unsigned i = 0; i < 5; i++)
+		slu_client_unit_free(things[i].unit);
+	slu_client_device_remove(d);
+	slu_test_device_deinit(&device);
+}
+
+static void units_of_a_turn_are_compared_where_the_front_end_can(void **state)
+{
+	run_apart(tortured_and_compared);
+}
+
 static void command(struct slu_client_device *d, struct thing *t, int pattern)
 {
 	struct slu_unit *const units[] = { t->unit };
@@ -724,6 +770,7 @@ int main(void)
 		cmocka_unit_test(freezing_a_device_waits_for_no_unit),
 		cmocka_unit_test(a_frozen_unit_is_charged_and_never_moves),
 		cmocka_unit_test(contents_survive_torture_in_mode_all),
+		cmocka_unit_test(units_of_a_turn_are_compared_where_the_front_end_can),
 		cmocka_unit_test(contents_survive_torture_in_mode_launch),
 		cmocka_unit_test(contents_survive_accesses_under_torture),
 		cmocka_unit_test(the_host_copy_is_reached_off_turn),

@@ -211,6 +211,8 @@ static int backend_copy(void *data, struct slu_unit *unit, enum slu_direction di
 	CUevent event;
 	CUresult r;
 
+	if (direction == SLU_DIRECTION_OUT && !offset)
+		slu_cuda_compare_copies(unit);
 	r = slu_cuda_events_take(&d->events, &event);
 	if (r != CUDA_SUCCESS)
 		return result_translate(r);
@@ -303,6 +305,16 @@ static int backend_compare(void *data, struct slu_unit *unit, const void *host, 
 	return slu_cuda_compare(data, unit, host, always);
 }
 
+static void backend_will_compare(void *data, struct slu_unit *unit)
+{
+	slu_cuda_compare_prepare(data, unit);
+}
+
+static void backend_placed(void *data, struct slu_unit *unit)
+{
+	slu_cuda_compare_placed(unit);
+}
+
 /*
  * Pinning stops every CUDA process of the machine for as long as it takes. So the pages are there
  * before the driver is asked, and it is asked for a chunk at a time, by the threads that will use
@@ -362,6 +374,7 @@ static void backend_unmap(void *data, struct slu_unit *unit)
 
 	extent_displace(data, e);
 	e->cpu = NULL;
+	e->compared.version = 0; /* its bytes were written where the host copy is */
 }
 
 bool slu_cuda_backend_can_map(const struct slu_cuda_device *device)
@@ -399,6 +412,8 @@ const struct slu_backend slu_cuda_backend = {
 	.poll = backend_poll,
 	.drain = backend_drain,
 	.compare = backend_compare,
+	.will_compare = backend_will_compare,
+	.placed = backend_placed,
 	.progress = backend_drain,
 	.pin = backend_pin,
 	.unpin = backend_unpin,

@@ -85,20 +85,28 @@ static void host_digest(struct slu_extent *e, uint64_t version, const void *host
 	e->compared.version = version;
 }
 
-static bool digests_are_equal(struct slu_cuda_comparer *c, struct slu_extent *e, uint64_t version,
-			      const void *host, bool *ret_equal)
+/* The device's digest becomes the draft; with @host the host copy's is computed meanwhile. */
+static bool extent_hash(struct slu_cuda_comparer *c, struct slu_extent *e, uint64_t version,
+			const void *host)
 {
-	struct slu_digest digest;
+	struct slu_cuda_compared *compared = &e->compared;
 	uint64_t took_ns;
 
+	compared->draft_entries = slu_gate_n_entries();
 	if (slu_cuda_hasher_begin(&c->hasher, e->address, e->bytes) != CUDA_SUCCESS)
 		return false;
-	host_digest(e, version, host);
-	if (slu_cuda_hasher_end(&c->hasher, e->bytes, &digest, &took_ns) != CUDA_SUCCESS)
+	if (host)
+		host_digest(e, version, host);
+	if (slu_cuda_hasher_end(&c->hasher, e->bytes, &compared->draft, &took_ns) != CUDA_SUCCESS)
 		return false;
+	compared->draft_state = SLU_CUDA_DRAFT_FRESH;
 	comparer_learn(c, took_ns, e->bytes);
-	*ret_equal = slu_digest_is_equal(digest, e->compared.digest);
 	return true;
+}
+
+static bool draft_is(const struct slu_cuda_compared *compared, enum slu_cuda_draft state)
+{
+	return compared->draft_state == state && compared->draft_entries == slu_gate_n_entries();
 }
 
 int slu_cuda_compare(struct slu_cuda_device *d, struct slu_unit *unit, const void *host,
@@ -108,14 +116,52 @@ int slu_cuda_compare(struct slu_cuda_device *d, struct slu_unit *unit, const voi
 	struct slu_extent *e = unit->owner;
 	bool is_equal;
 
+	e->compared.draft_state = SLU_CUDA_DRAFT_NONE;
 	if (!host || !unit->host_version || !extent_is_on_device(e))
 		return SLU_BACKEND_E_DIFFERENT;
 	if (!slu_cuda_hasher_prepare(&c->hasher) ||
 	    (!always && (!extent_is_due(&e->compared) || !comparer_is_worth_it(c, e->bytes))))
 		return SLU_BACKEND_E_DIFFERENT;
-	if (!digests_are_equal(c, e, unit->host_version, host, &is_equal))
+	if (!extent_hash(c, e, unit->host_version, host))
 		return SLU_BACKEND_E_DIFFERENT;
+	is_equal = slu_digest_is_equal(e->compared.draft, e->compared.digest);
 	e->compared.n_skipped = 0;
 	e->compared.n_different = is_equal ? 0 : e->compared.n_different + 1;
 	return is_equal ? 0 : SLU_BACKEND_E_DIFFERENT;
+}
+
+void slu_cuda_compare_prepare(struct slu_cuda_device *d, struct slu_unit *unit)
+{
+	struct slu_cuda_comparer *c = &d->comparer;
+	struct slu_extent *e = unit->owner;
+
+	if (unit->moving != SLU_MOVING_OUT || draft_is(&e->compared, SLU_CUDA_DRAFT_FRESH))
+		return;
+	e->compared.draft_state = SLU_CUDA_DRAFT_NONE;
+	if (unit->on_disk || !extent_is_on_device(e) ||
+	    e->compared.n_different >= TRUSTED_DIFFERENT || !slu_cuda_hasher_prepare(&c->hasher) ||
+	    !comparer_is_worth_it(c, e->bytes))
+		return;
+	extent_hash(c, e, 0, NULL);
+}
+
+void slu_cuda_compare_copies(struct slu_unit *unit)
+{
+	struct slu_extent *e = unit->owner;
+
+	e->compared.draft_state = draft_is(&e->compared, SLU_CUDA_DRAFT_FRESH)
+					  ? SLU_CUDA_DRAFT_COPYING
+					  : SLU_CUDA_DRAFT_NONE;
+	e->compared.version = 0;
+}
+
+void slu_cuda_compare_placed(struct slu_unit *unit)
+{
+	struct slu_extent *e = unit->owner;
+
+	if (unit->moving == SLU_MOVING_OUT && draft_is(&e->compared, SLU_CUDA_DRAFT_COPYING)) {
+		e->compared.digest = e->compared.draft;
+		e->compared.version = unit->device_version;
+	}
+	e->compared.draft_state = SLU_CUDA_DRAFT_NONE;
 }

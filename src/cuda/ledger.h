@@ -44,7 +44,7 @@ struct slu_extent {
 			    business */
 	void *cpu;	 /* where the CPU sees a mapped extent; the back end's business */
 	struct slu_cuda_compared compared;
-	bool stays;	 /* on the device without a unit, so it does not move (vmm.h) */
+	bool stays; /* on the device without a unit, so it does not move (vmm.h) */
 };
 
 enum slu_range_kind {

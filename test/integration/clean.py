@@ -18,9 +18,9 @@ TURNS = 40
 MIB = 2
 
 
-def take_turns(name, *words, settings=None, turns=TURNS):
-    """Two programs of 2 MiB on a device of 3. Returns the bytes of each in and out, without its first move out."""
-    with s.World(f"clean-{name}", memory=3 * s.MIB, settings=SETTINGS | (settings or {}), softgpu=SCALE) as w:
+def take_turns(name, *words, settings=None, turns=TURNS, memory=3, softgpu=SCALE):
+    """Two programs on a device that holds one. Returns the bytes that came in and went out."""
+    with s.World(f"clean-{name}", memory=memory * s.MIB, settings=SETTINGS | (settings or {}), softgpu=softgpu) as w:
         w.start_daemon()
         programs = [w.start([s.CLIENTS / "cuda-read", "--mib", MIB, "--buffers", 8, "--rounds", 1, "--endless", "--seed", i, *words],
                             "cuda", name=f"p{i}", stdin=subprocess.PIPE) for i in range(2)]
@@ -68,6 +68,11 @@ def the_setting_turns_comparing_off():
 
 def auto_ends_right():
     take_turns("auto", "--change", 3, settings={"memory.hash_clean": "auto"})
+
+
+def auto_ends_right_over_a_slow_bus():
+    """Where digests are faster than copies, so that both sides of a comparison come from the device."""
+    take_turns("slow", "--change", 9, settings={"memory.hash_clean": "auto"}, turns=20, memory=6, softgpu={"profile": "rtx5080"})
 
 
 def everything_that_moves_between_two_calls_is_right():
@@ -120,5 +125,5 @@ def fault_test_of(kind, own_calls):
 
 s.main(weights_that_kernels_only_read_are_not_written_back, the_same_with_memory_of_a_pool,
        a_program_that_writes_its_weights_now_and_then_ends_right, programs_that_write_everything_end_right,
-       the_setting_turns_comparing_off, auto_ends_right, everything_that_moves_between_two_calls_is_right,
+       the_setting_turns_comparing_off, auto_ends_right, auto_ends_right_over_a_slow_bus, everything_that_moves_between_two_calls_is_right,
        *[fault_test_of(*row) for row in FAULTS.items()])

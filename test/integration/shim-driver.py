@@ -93,7 +93,8 @@ def nothing_is_done_that_the_driver_refuses_or_that_fails_later():
 
 
 def each_direction_has_threads_and_a_stream_of_its_own():
-    calls = ours(switching())
+    # what is smaller than a page are the sums of a digest, which have a stream of their own too
+    calls = [c for c in ours(switching()) if c.bytes >= 4096]
     ways = {way: of(calls, call) for way, call in (("in", "cuMemcpyHtoDAsync"), ("out", "cuMemcpyDtoHAsync"))}
     for way, copies in ways.items():
         wrong = [c for c in copies if not c.thread.startswith("sluice-" + way)]
