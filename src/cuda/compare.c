@@ -14,12 +14,12 @@ void slu_cuda_comparer_init(struct slu_cuda_comparer *c)
 {
 	*c = (struct slu_cuda_comparer){ 0 };
 	slu_lock_init(&c->lock, SLU_LOCK_LEAF);
-	slu_cuda_hasher_load(&c->hasher);
+	slu_cuda_hasher_init(&c->hasher);
 }
 
 void slu_cuda_comparer_deinit(struct slu_cuda_comparer *c)
 {
-	slu_cuda_hasher_unload(&c->hasher);
+	slu_cuda_hasher_deinit(&c->hasher);
 	slu_lock_deinit(&c->lock);
 }
 

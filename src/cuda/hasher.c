@@ -5,7 +5,7 @@
 #include "cuda/digest-ptx.h"
 #include "cuda/real.h"
 
-#define TRIES_MAX	  8
+#define TRIES_MAX	  256
 #define BLOCKS_PER_THREAD 8
 #define SUMS_BYTES	  (SLU_CUDA_DIGEST_GROUPS * SLU_DIGEST_BLOCK)
 #define PROOF_BYTES	  SLU_CUDA_DIGEST_PROOF_BYTES
@@ -34,74 +34,61 @@ static CUresult hasher_prove(struct slu_cuda_hasher *h)
 	return r;
 }
 
-static CUresult hasher_make(struct slu_cuda_hasher *h)
+static CUresult hasher_load(struct slu_cuda_hasher *h)
 {
 	CUresult r = SLU_REAL(cuModuleLoadData)(&h->module, slu_cuda_digest_ptx);
 	size_t bytes = 0;
 
 	if (r == CUDA_SUCCESS)
 		r = SLU_REAL(cuModuleGetFunction)(&h->function, h->module, "slu_digest");
-	/* newer drivers load it now; others with the function, or at the first launch */
-	if (r == CUDA_SUCCESS && SLU_REAL(cuFuncLoad)(h->function) == CUDA_ERROR_OUT_OF_MEMORY)
-		r = CUDA_ERROR_OUT_OF_MEMORY;
-	if (r == CUDA_SUCCESS)
-		r = SLU_REAL(cuStreamCreate)(&h->stream, CU_STREAM_NON_BLOCKING);
-	if (r == CUDA_SUCCESS)
-		r = SLU_REAL(cuEventCreate)(&h->before, CU_EVENT_BLOCKING_SYNC);
-	if (r == CUDA_SUCCESS)
-		r = SLU_REAL(cuEventCreate)(&h->after, CU_EVENT_BLOCKING_SYNC);
 	if (r == CUDA_SUCCESS)
 		r = SLU_REAL(cuModuleGetGlobal_v2)(&h->sums, &bytes, h->module, "slu_digest_space");
 	if (r == CUDA_SUCCESS && bytes < SUMS_BYTES + PROOF_BYTES)
 		r = CUDA_ERROR_UNKNOWN;
-	return r;
+	return r == CUDA_SUCCESS ? hasher_prove(h) : r;
 }
 
-static void hasher_unmake(struct slu_cuda_hasher *h)
+static void hasher_unload(struct slu_cuda_hasher *h)
 {
+	if (h->module)
+		SLU_REAL(cuModuleUnload)(h->module);
+	h->module = NULL;
+}
+
+void slu_cuda_hasher_init(struct slu_cuda_hasher *h)
+{
+	*h = (struct slu_cuda_hasher){ 0 };
+	if (SLU_REAL(cuStreamCreate)(&h->stream, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS ||
+	    SLU_REAL(cuEventCreate)(&h->before, CU_EVENT_BLOCKING_SYNC) != CUDA_SUCCESS ||
+	    SLU_REAL(cuEventCreate)(&h->after, CU_EVENT_BLOCKING_SYNC) != CUDA_SUCCESS)
+		h->n_tries = TRIES_MAX;
+}
+
+void slu_cuda_hasher_deinit(struct slu_cuda_hasher *h)
+{
+	hasher_unload(h);
 	if (h->after)
 		SLU_REAL(cuEventDestroy_v2)(h->after);
 	if (h->before)
 		SLU_REAL(cuEventDestroy_v2)(h->before);
 	if (h->stream)
 		SLU_REAL(cuStreamDestroy_v2)(h->stream);
-	if (h->module)
-		SLU_REAL(cuModuleUnload)(h->module);
-	*h = (struct slu_cuda_hasher){ .n_tries = h->n_tries };
-}
-
-/* @r: how the last step ended. */
-static void hasher_note(struct slu_cuda_hasher *h, CUresult r)
-{
-	if (r == CUDA_SUCCESS)
-		return;
-	hasher_unmake(h);
-	h->n_tries = r == CUDA_ERROR_OUT_OF_MEMORY ? h->n_tries + 1 : TRIES_MAX;
-}
-
-void slu_cuda_hasher_load(struct slu_cuda_hasher *h)
-{
-	if (!h->module && h->n_tries < TRIES_MAX)
-		hasher_note(h, hasher_make(h));
+	*h = (struct slu_cuda_hasher){ 0 };
 }
 
 bool slu_cuda_hasher_prepare(struct slu_cuda_hasher *h)
 {
 	CUresult r;
 
-	slu_cuda_hasher_load(h);
-	if (h->module && !h->is_proven) {
-		r = hasher_prove(h);
-		h->is_proven = r == CUDA_SUCCESS;
-		hasher_note(h, r);
-	}
-	return h->is_proven;
-}
-
-void slu_cuda_hasher_unload(struct slu_cuda_hasher *h)
-{
-	hasher_unmake(h);
-	h->n_tries = 0;
+	if (h->is_proven || h->n_tries >= TRIES_MAX)
+		return h->is_proven;
+	r = hasher_load(h);
+	h->is_proven = r == CUDA_SUCCESS;
+	if (h->is_proven)
+		return true;
+	hasher_unload(h);
+	h->n_tries = r == CUDA_ERROR_OUT_OF_MEMORY ? h->n_tries + 1 : TRIES_MAX;
+	return false;
 }
 
 /* -- digests ---------------------------------------------------------------------------------- */

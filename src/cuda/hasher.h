@@ -6,11 +6,11 @@
  * on which nothing but digests waits, all of it in the service context. The sums are a few KiB and
  * are copied to pageable memory: pinning would stop every CUDA process for them.
  *
- *   NONE   -> LOADED  [slu_cuda_hasher_load]     when the device gets that context, because a load
- *                                                waits for the device
- *   LOADED -> PROVEN  [slu_cuda_hasher_prepare]  a digest of known bytes was right
- *   LOADED -> NONE    [slu_cuda_hasher_prepare]  it was not, or the driver had no memory for it;
- *                                                a refusal is tried again, a few times
+ * Stream and events are made when the device gets that context. The kernel is loaded at the first
+ * comparison, or the copy out before it: a program that never moves has all of the device's memory,
+ * as it has without Sluice. The device is at rest then, so the load waits for nothing. A digest of
+ * known bytes proves the kernel. A load that is refused for want of memory is tried again with the
+ * next extents, when the first ones have left; other failures are final.
  *
  * Code and sums take at most two granules of a card. They belong to the memory that a context takes
  * by itself, which the daemon learns of by refusals.
@@ -31,15 +31,15 @@ struct slu_cuda_hasher {
 	CUevent before, after; /* with timing */
 	CUdeviceptr sums;      /* two words a group */
 	unsigned n_tries;      /* loads that the driver refused */
-	bool is_proven;
-	unsigned n_groups; /* of the digest under way */
+	bool is_proven;	       /* loaded, and its first digest was right */
+	unsigned n_groups;     /* of the digest under way */
 };
 
-/* Zero before the first load. In the current context, which is the service context. */
-void slu_cuda_hasher_load(struct slu_cuda_hasher *hasher);
-void slu_cuda_hasher_unload(struct slu_cuda_hasher *hasher);
+/* In the current context, which is the service context. */
+void slu_cuda_hasher_init(struct slu_cuda_hasher *hasher);
+void slu_cuda_hasher_deinit(struct slu_cuda_hasher *hasher);
 
-/* Return: whether it is PROVEN. */
+/* Loads and proves the kernel if that is still to be done. Return: whether it can be used. */
 bool slu_cuda_hasher_prepare(struct slu_cuda_hasher *hasher);
 
 /*
