@@ -199,11 +199,15 @@ static void backend_destroy(void *data, struct slu_unit *unit)
 static int backend_copy(void *data, struct slu_unit *unit, enum slu_direction direction,
 			uint64_t offset, void *host, uint64_t bytes, struct slu_ticket *ret_ticket)
 {
+	struct slu_proxy *root = unit->owner;
 	int r;
 
 	if (!slu_ending_enter())
 		return slu_error(-EIO);
-	r = object_copy(data, unit->owner, direction, offset, host, bytes, ret_ticket);
+	/* a copy out may bring other bytes under the same version, if its host copy was dropped */
+	if (direction == SLU_DIRECTION_OUT && !offset)
+		root->backing_version = 0;
+	r = object_copy(data, root, direction, offset, host, bytes, ret_ticket);
 	slu_ending_leave();
 	return r;
 }
