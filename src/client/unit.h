@@ -23,6 +23,10 @@
 struct slu_client;
 struct slu_client_device;
 
+/* Whether units of @device may be compared when they leave. */
+bool slu_client_unit_may_compare(const struct slu_client *client,
+				 const struct slu_client_device *device);
+
 struct slu_client_unit {
 	struct slu_unit unit; /* first: front ends hold its address. Guarded by the lock */
 	struct slu_client_device *device;   /* as of its last move; guarded by the lock */
