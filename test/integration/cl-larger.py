@@ -86,9 +86,10 @@ def also_if_several_kernels_in_a_row_read_each_buffer():
 
 
 def what_is_only_read_is_not_written_back_over_a_slow_bus():
-    """Digests wait behind the program's kernels; that must not make them seem slower than the copies, which take 5 ms each."""
+    """Digests wait behind the program's kernels; that must not make them seem slower than the copies. These take
+    20 ms each: the processor plays the device, and a digest is slow where others use it, too."""
     settings = SETTINGS | {"memory.hash_clean": "auto"}
-    with s.World("cl-larger-clean", memory=MEMORY, settings=settings, limiter={"in": "400M", "out": "400M"}) as w:
+    with s.World("cl-larger-clean", memory=MEMORY, settings=settings, limiter={"in": "100M", "out": "100M"}) as w:
         w.start_daemon()
         program = read(w, "reader", "--times", 3, "--passes", 4, "--rounds", 5)
         out = steady(w, "reader")["moved_out_bytes"]
@@ -114,14 +115,16 @@ def another_program_beside_it_gets_its_turns():
         s.wait_until("people are told what it does", lambda: "exchanges them as it goes" in w.program("large")["reason"],
                      look=lambda: w.program("large"))
         before = w.program("large")["launches"]
-        out = w.run([s.CLIENTS / "cl-fill", "--mib", 16, "--buffers", 8, "--rounds", 600, "--seed", 7], "opencl", name="small")
-        s.check("right" in out, "the small one ends right", out)
+        small = w.start([s.CLIENTS / "cl-fill", "--mib", 16, "--buffers", 8, "--rounds", 1, "--endless", "--seed", 7], "opencl",
+                        name="small", stdin=subprocess.PIPE)
+        s.wait_until("the small one has had turns", lambda: (w.program("small") or {}).get("turns", 0) > 3)
+        s.check("right" in w.end(small), "the small one ends right")
         s.wait_until("the large one runs on", lambda: w.program("large")["launches"] > before)
         names = [t["name"] for t in w.history()["turns"]]
         at = [i for i, name in enumerate(names) if name == "small"]
         s.check(len(at) > 2, "the two really took turns", names)
         # who waits comes next: the large one, always in need, never has two turns while the small one waits
-        s.check(all(b - a == 2 for a, b in zip(at, at[1:])), "the small one waits for one turn of the large one at a time", names)
+        s.check(all(b - a <= 2 for a, b in zip(at, at[1:])), "the small one waits for one turn of the large one at a time", names)
         s.note(f"the small one had {len(at)} turns")
         w.end(large)
 
