@@ -237,7 +237,7 @@ def a_folder_that_is_no_disk_is_refused_with_words():
     with DiskWorld("disk-refused") as w:
         w.start_daemon()
         doctor = w.sluice("doctor").stdout
-        s.check(f"goes to {w.disk}" in doctor, "doctor takes the one that is set", doctor)
+        s.check(f"go to {w.disk}" in doctor, "doctor takes the one that is set", doctor)
         file = w.folder / "file"
         file.touch()
         for folder, why in (("/dev/shm", "its files are memory"), ("/proc", "its filesystem cannot keep files"),
