@@ -193,7 +193,16 @@ def a_daemon_that_comes_back_hears_of_it():
         nobody_was_denied(w)
 
 
-s.main(less_than_the_device_alone, more_than_the_device_alone, more_than_the_device_beside_memory_of_its_own,
+def it_may_leave_the_device_while_it_is_copied():
+    """Copies between allocations that do not fit together, while kernels of another stream bring others in."""
+    with world("renewed") as w:
+        w.start_daemon()
+        words = fill(20, 8, 8, 60, "--renew")
+        w.run(words, "cuda", name="plain", sluice=False)
+        w.run(words, "cuda", name="shared")
+
+
+s.main(less_than_the_device_alone, it_may_leave_the_device_while_it_is_copied, more_than_the_device_alone, more_than_the_device_beside_memory_of_its_own,
        less_than_the_device_beside_programs_that_fill_it, more_than_the_device_beside_programs_that_fill_it,
        it_is_shown_with_its_reason_and_is_not_unmovable, parked_it_keeps_nobody_out, in_its_turn_others_leave_for_it,
        programs_of_one_run_share_a_device, a_refusal_beside_it_is_asked_again, a_managed_allocation_that_the_driver_refuses_is_told,

@@ -52,6 +52,19 @@ static void copy_go(struct pace *pace, struct dev_card *in, struct dev_card *out
 			SLU_MIN(pace->slice_bytes, dev_card_slice_bytes(out, DEV_BOARD_ENGINE_OUT));
 }
 
+/*
+ * Whether what was copied was there until the end. Managed memory may leave the card meanwhile: its
+ * bytes stay where they are, and only the time of their way is another one.
+ */
+static bool piece_is_still_usable(struct dev_card *card, uint64_t address, uint64_t bytes,
+				  uint8_t access)
+{
+	bool is_pageable;
+
+	return dev_window_may(&dev_driver.window, card->index, address, bytes, access) ||
+	       dev_memory_is_usable(card, address, bytes, access, &is_pageable);
+}
+
 /* Return: false where a range is not usable (any more). */
 static bool copy_row(struct dev_card *card, struct pace *pace, uint64_t dst, uint64_t src,
 		     uint64_t bytes)
@@ -76,10 +89,8 @@ static bool copy_row(struct dev_card *card, struct pace *pace, uint64_t dst, uin
 		n = SLU_MIN(n, pace->slice_bytes - pace->bytes);
 		memmove(dev_window_place(&dev_driver.window, dst),
 			dev_window_place(&dev_driver.window, src), n);
-		if ((dst_here && !dev_window_may(&dev_driver.window, dst_card->index, dst, n,
-						 DEV_WINDOW_WRITE)) ||
-		    (src_here &&
-		     !dev_window_may(&dev_driver.window, src_card->index, src, n, DEV_WINDOW_READ)))
+		if ((dst_here && !piece_is_still_usable(dst_card, dst, n, DEV_WINDOW_WRITE)) ||
+		    (src_here && !piece_is_still_usable(src_card, src, n, DEV_WINDOW_READ)))
 			return false;
 		pace->bytes += n;
 		if (pace->bytes == pace->slice_bytes)
