@@ -72,6 +72,14 @@ static void print_time(char *ret_text, size_t size)
 		ret_text[0] = '\0';
 }
 
+/* Names and values are the users': a line break in one must not look like a line of ours. */
+static void line_keep_single(char *line)
+{
+	for (; *line; line++)
+		if ((unsigned char)*line < ' ' || *line == 0x7f)
+			*line = '?';
+}
+
 void slu_log_write(int level, const char *format, ...)
 {
 	int saved = errno;
@@ -82,6 +90,7 @@ void slu_log_write(int level, const char *format, ...)
 	errno = saved; /* for %m */
 	vsnprintf(line, sizeof(line), format, ap);
 	va_end(ap);
+	line_keep_single(line);
 	if (file[0]) {
 		rotate();
 		print_time(when, sizeof(when));

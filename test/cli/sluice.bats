@@ -476,6 +476,15 @@ end_own_daemon() {
 	kill $!
 }
 
+@test "a line break in a value makes no line of the log" {
+	"$sluice" run -- true
+	"$sluice" set --program $'x\ny' visible_memory 1G
+	run "$sluice" logs
+	[ "$status" -eq 0 ]
+	[[ $output == *"x?y"* ]]
+	[[ $output != *$'\ny'* ]]
+}
+
 @test "logs of a daemon in the foreground are where it was started, and it says that it is ready" {
 	start_daemon
 	grep -q "ready: serving at $world/sluice.sock" "$world/log"
