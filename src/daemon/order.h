@@ -4,9 +4,10 @@
 /*
  * The numbers of devices for people: those of nvidia-smi and of `sluice softgpu info`.
  *
- *   NVIDIA's cards by PCI address and software GPUs by number, also those that no program has used
- * with Sluice so far; then other cards by PCI address, and devices without address in order of
- * first use
+ *   1. NVIDIA's cards by PCI address and software GPUs by number, also those that no program has
+ *      used with Sluice so far
+ *   2. other cards by PCI address
+ *   3. devices without an address, in order of first use
  *
  * The core's numbers follow first use, and only the daemon uses them.
  */

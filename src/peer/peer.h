@@ -22,8 +22,9 @@
  *   OPEN     -> DRAINING  [slu_peer_turn_step]     the turn is closing (CLOSE came), or the program
  *                                                  must rest for an allocation or a mapped unit;
  *                                                  action SHUT: the caller shuts the gate, waits
- * for its slots and for the device DRAINING -> SHUT      [slu_peer_turn_drained]  the device has
- * finished; REST answers a CLOSE, without one the turn goes on
+ *                                                  for its slots and for the device
+ *   DRAINING -> SHUT      [slu_peer_turn_drained]  the device has finished; REST answers a CLOSE,
+ *                                                  without one the turn goes on
  *
  * In mode LAUNCH the gate opens without the units: each command waits for its own.
  */

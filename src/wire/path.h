@@ -23,7 +23,7 @@ enum slu_path_mode { SLU_PATH_USER, SLU_PATH_SYSTEM };
 
 #define SLU_PATH_SYSTEM_FOLDER "/run/sluice"
 #define SLU_PATH_SOCKET_NAME   "sluice.sock"
-#define SLU_PATH_LOG_NAME      "sluiced.log" /* in the state folder, of a daemon in the background */
+#define SLU_PATH_LOG_NAME      "sluiced.log" /* in the state folder, in the background */
 
 /*
  * Writes the path of the socket. With @make the user's folder is created where it is absent;

@@ -9,7 +9,8 @@
  *
  *   off    none
  *   auto   all, once a program has met a failure without an explanation: the first byte of the file
- * is then '1', for as long as the file exists on     all
+ *          is then '1', for as long as the file exists
+ *   on     all
  */
 
 #include <stddef.h>

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tools/check-format finds lines of text that are too long, and lets tables, links and code pass."""
+"""tools/check-format finds lines of text that are too long, lets tables, links and code pass, and leaves pictures alone."""
 
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -39,4 +40,23 @@ def tables_links_code_and_characters_pass():
     check(not found, "nothing is found", *found)
 
 
-main(a_long_line_is_found, tables_links_code_and_characters_pass)
+def a_long_comment_is_found():
+    found = faults_of("src/a.h", "/*\n * " + "x" * 98 + "\n */\n")
+    check(found == ["src/a.h:2: longer than 100 columns"], "it is named", *found)
+    found = faults_of("src/a.h", "struct a {\n\t/* " + "x" * 88 + " */\n};\n")
+    check(found == ["src/a.h:2: longer than 100 columns"], "a tab counts as eight columns", *found)
+
+
+def a_picture_is_not_wrapped():
+    picture = "/*\n *   OPEN -> SHUT   " + "word " * 20 + "\n *   SHUT -> OPEN   it opens\n */\n"
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        for part in ("src", "devices", "test", "bench"):
+            (root / part).mkdir()
+        shutil.copy(SOURCE / ".clang-format", root)
+        (root / "src/a.h").write_text(picture.replace(" \n", "\n"))
+        subprocess.run([SOURCE / "tools/check-format", folder, "--fix"], check=True)
+        check((root / "src/a.h").read_text() == picture.replace(" \n", "\n"), "--fix leaves it alone", (root / "src/a.h").read_text())
+
+
+main(a_long_line_is_found, tables_links_code_and_characters_pass, a_long_comment_is_found, a_picture_is_not_wrapped)

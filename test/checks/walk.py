@@ -34,7 +34,8 @@ CLEAN = {
     "src/thing/four.c": '#include "thing/thing.h"\n',
     "src/thing/calls.def": "SLU_ROW(cuThing, int)\n",
     "docs/walk.md": "1. `helper`, `src/thing/two.c`: helps.\n2. `cuThing`,\n   `src/thing/calls.def`: `slu_thing_shut()` follows.\n",
-    "ARCHITECTURE.md": "`src/thing/one.c` has `slu_thing_open()`; a new one is `src/thing/policy-x.c`.\n",
+    "ARCHITECTURE.md": "`src/thing/one.c` has `slu_thing_open()`; a new one is `src/thing/policy-x.c`.\n\n"
+                       "```\none ─┐\n     ▼\n    two\n```\n",
 }
 
 
@@ -87,5 +88,15 @@ def a_list_of_files_that_lacks_one_is_found():
     check(any("there is no once.c" in line for line in found), "a file that does not exist is found", *found)
 
 
+def a_wrapped_drawing_is_found():
+    expect("ARCHITECTURE.md", "one ─┐\n     ▼\n    two", "one ─┐\n\n    two", ":4:", "'┐' in column 6 meets nothing")
+    expect("ARCHITECTURE.md", "one ─┐\n     ▼\n    two", "above-all-of-it\none, two ▼\nthree", ":5:", "in the middle of a text")
+    row = " *   OPEN -> SHUT   [slu_thing_shut]   it is shut"
+    long = row + " as soon as nothing is inside of it any more,"
+    expect("src/thing/thing.h", row, long + "\n * and-that-may-last", ":4:", "goes on at the margin")
+    found = faults_of("src/thing/thing.h", row, long + "\n *                                     and-that-may-last")
+    check(not found, "a row that goes on under itself passes", *found)
+
+
 main(a_clean_tree_passes, a_wrong_name_in_the_walk_is_found, a_wrong_name_in_the_architecture_is_found,
-     a_wrong_name_in_a_picture_is_found, a_list_of_files_that_lacks_one_is_found)
+     a_wrong_name_in_a_picture_is_found, a_list_of_files_that_lacks_one_is_found, a_wrapped_drawing_is_found)

@@ -11,12 +11,13 @@
  *   reserve     kept free for drivers and outsiders; constant
  *   outsiders   the bytes that outsiders were seen to hold
  *   overhead    the bytes that contexts and drivers of all programs were seen to hold in addition
- * to the programs' memory needed      the bytes without which an open group cannot run, although
- * they are in the reserve estimate    of the total: falls to what is charged when the driver
- * refuses a client; rises by 1/16 of usable a period while a group lacks memory; each refusal
- * doubles the period, each rise halves it; becomes the total again when the last account departs
+ *               to the programs' memory
+ *   needed      the bytes without which an open group cannot run, although they are in the reserve
+ *   estimate    of the total: falls to what is charged when the driver refuses a client; rises by
+ *               1/16 of usable a period while a group lacks memory; each refusal doubles the
+ *               period, each rise halves it; becomes the total again when the last account departs
  *   sure        the estimate without its rises: the limit for bytes fetched ahead, because to try
- * for more would only make bytes come and go
+ *               for more would only make bytes come and go
  *
  * The device has as many bytes as estimated, at most the total less outsiders and overhead: these
  * are present. The core hands out what is present less the reserve. The reserve yields to needed

@@ -11,10 +11,11 @@
  *   any -> NONE        [slu_core_deadlock_check]   a group can run, or none wants to
  *
  *  OPEN:     core->is_deadlocked. A program that does not wait itself, or does not answer, keeps
- * some of the bytes. It may free them, end or continue at any time, so the others wait on. CLOSED:
- * core->deadlock_ns is the time since when. The groups would wait for each other for ever, so one
- * of them is denied, as the driver alone would have done: of the groups that were denied least in
- * this deadlock the one that came last.
+ *            some of the bytes. It may free them, end or continue at any time, so the others wait
+ *            on.
+ *  CLOSED:   core->deadlock_ns is the time since when. The groups would wait for each other for
+ *            ever, so one of them is denied, as the driver alone would have done: of the groups
+ *            that were denied least in this deadlock the one that came last.
  */
 
 #include "core/state.h"

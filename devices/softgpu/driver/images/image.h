@@ -5,8 +5,8 @@
  * What a program hands over as a module: PTX text, a fat binary, or the wrapper that a compiler
  * puts around one.
  *
- *   wrapper ── fat binary ── entry: PTX for sm_75, zstd      the highest that the device can run
- *      │                 └── entry: machine code for sm_90   cannot be run here
+ *   wrapper ── fat binary ┬─ entry: PTX for sm_75, zstd      the highest that the device can run
+ *      │                  └─ entry: machine code for sm_90   cannot be run here
  *      └─ version 2: one more fat binary for each object that was compiled with -rdc=true; their
  *         texts are merged
  *

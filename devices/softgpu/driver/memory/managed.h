@@ -14,7 +14,7 @@
  *   - where none can be had, or the host is the preferred place, a page is used over the
  *     bus;
  *   - pages that the host touches go to the host, a fault of its own each, and by the same tree as
- * much beside them as is mostly on the host by then.
+ *     much next to them as is mostly on the host by then.
  *
  * What is real: the memory of the card, in all processes together, and who has it; the faults, page
  * by page, of kernels and of the host. What is modelled: the bytes always lie in the host's memory,
