@@ -12,6 +12,7 @@
 #include "cuda/capture.h"
 #include "cuda/device.h"
 #include "cuda/handle.h"
+#include "cuda/mapping.h"
 #include "cuda/real.h"
 #include "cuda/syncer.h"
 
@@ -19,10 +20,9 @@
 #define MADV_POPULATE_WRITE 23 /* since Linux 5.14, and newer than some C libraries */
 #endif
 
-/* The mover's code for a result of the driver. */
-static int result_translate(CUresult r)
+int slu_cuda_backend_translate(CUresult result)
 {
-	switch (r) {
+	switch (result) {
 	case CUDA_SUCCESS:
 		return 0;
 	case CUDA_ERROR_OUT_OF_MEMORY:
@@ -47,69 +47,29 @@ static void backend_thread_begin(void *data)
 	slu_cuda_capture_relax();
 }
 
-/* Memory that is short, and a context that is dead, explain a failure. */
-static void mapping_suspect(const struct slu_cuda_device *d, CUresult r)
-{
-	if (r != CUDA_SUCCESS && result_translate(r) < 0 && d->client)
-		slu_client_serial_suspect(d->client);
-}
-
-/* Serialises our mapping calls between processes, if the client asks for it. */
-static int mapping_begin(const struct slu_cuda_device *d)
-{
-	return d->client ? slu_client_serial_begin(d->client) : -1;
-}
-
-/* A mapping that stays where it should not be blocks its address: a failure is not taken at once.
+/*
+ * Makes a handle as @prop says and maps it at @address, for the device (and the CPU). After a
+ * failure the caller has the handle only if the driver refuses to unmap it.
  */
-static CUresult mapping_remove(const struct slu_cuda_device *d, uint64_t address, uint64_t bytes)
-{
-	int lock = mapping_begin(d);
-	CUresult r = SLU_REAL(cuMemUnmap)(address, bytes);
-
-	mapping_suspect(d, r);
-	if (r != CUDA_SUCCESS)
-		r = SLU_REAL(cuMemUnmap)(address, bytes);
-	slu_client_serial_end(lock);
-	return r;
-}
-
-/* Maps @handle at @address for the device (and the CPU). */
-static CUresult mapping_make(const struct slu_cuda_device *d, uint64_t address, uint64_t bytes,
-			     CUmemLocation location, CUmemGenericAllocationHandle handle)
-{
-	const CUmemAccessDesc access[] = {
-		{ .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = d->ordinal },
-		  .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE },
-		{ .location = location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE },
-	};
-	int lock = mapping_begin(d);
-	CUresult r = SLU_REAL(cuMemMap)(address, bytes, 0, handle, 0);
-	bool is_mapped = r == CUDA_SUCCESS;
-
-	if (is_mapped)
-		r = SLU_REAL(cuMemSetAccess)(address, bytes, access,
-					     location.type == CU_MEM_LOCATION_TYPE_DEVICE ? 1 : 2);
-	slu_client_serial_end(lock);
-	mapping_suspect(d, r);
-	if (is_mapped && r != CUDA_SUCCESS)
-		mapping_remove(d, address, bytes);
-	return r;
-}
-
-/* Makes a handle as @prop says and maps it at the extent's address. */
 static CUresult memory_place(const struct slu_cuda_device *d, uint64_t address, uint64_t bytes,
 			     const CUmemAllocationProp *prop,
 			     CUmemGenericAllocationHandle *ret_handle)
 {
+	const CUmemAccessDesc access[] = {
+		{ .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = d->ordinal },
+		  .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE },
+		{ .location = prop->location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE },
+	};
+	const size_t n_access = prop->location.type == CU_MEM_LOCATION_TYPE_DEVICE ? 1 : 2;
 	CUmemGenericAllocationHandle handle;
+	bool is_mapped;
 	CUresult r;
 
 	r = SLU_REAL(cuMemCreate)(&handle, bytes, prop, 0);
 	if (r != CUDA_SUCCESS)
 		return r;
-	r = mapping_make(d, address, bytes, prop->location, handle);
-	if (r == CUDA_SUCCESS)
+	r = slu_cuda_mapping_make(d, address, bytes, handle, access, n_access, &is_mapped);
+	if (is_mapped)
 		*ret_handle = handle;
 	else
 		SLU_REAL(cuMemRelease)(handle);
@@ -125,7 +85,7 @@ static CUresult extent_displace_begun(const struct slu_cuda_device *d, struct sl
 	CUresult r = slu_cuda_handle_unmap(e->range->handle, e);
 
 	if (r == CUDA_SUCCESS)
-		r = mapping_remove(d, e->address, e->bytes);
+		r = slu_cuda_mapping_remove(d, e->address, e->bytes);
 	if (r != CUDA_SUCCESS)
 		return r;
 	SLU_REAL(cuMemRelease)(e->handle);
@@ -163,17 +123,18 @@ static CUresult extent_place(const struct slu_cuda_device *d, struct slu_extent 
 			     CUmemLocation location)
 {
 	const CUmemAllocationProp prop = extent_prop(e, location);
-	CUmemGenericAllocationHandle handle;
+	CUmemGenericAllocationHandle handle = 0;
 	CUresult r = CUDA_SUCCESS;
 
 	slu_cuda_handle_begin(e->range->handle);
 	if (e->handle)
 		r = extent_displace_begun(d, e);
-	if (r == CUDA_SUCCESS)
-		r = memory_place(d, e->address, e->bytes, &prop, &handle);
 	if (r == CUDA_SUCCESS) {
+		r = memory_place(d, e->address, e->bytes, &prop, &handle);
 		e->handle = handle;
-		r = slu_cuda_handle_map(e->range->handle, e, handle);
+	}
+	if (r == CUDA_SUCCESS) {
+		r = slu_cuda_handle_map(e->range->handle, e, e->handle);
 		if (r != CUDA_SUCCESS)
 			extent_displace_begun(d, e);
 	}
@@ -191,7 +152,7 @@ static int backend_create(void *data, struct slu_unit *unit)
 	CUresult r = extent_place(d, e, here);
 
 	slu_cuda_capture_restore(before);
-	return result_translate(r);
+	return slu_cuda_backend_translate(r);
 }
 
 static void backend_destroy(void *data, struct slu_unit *unit)
@@ -215,7 +176,7 @@ static int backend_copy(void *data, struct slu_unit *unit, enum slu_direction di
 		slu_cuda_compare_copies(unit);
 	r = slu_cuda_events_take(&d->events, &event);
 	if (r != CUDA_SUCCESS)
-		return result_translate(r);
+		return slu_cuda_backend_translate(r);
 	if (direction == SLU_DIRECTION_IN)
 		r = SLU_REAL(cuMemcpyHtoDAsync_v2)(e->address + offset, host, bytes, stream);
 	else
@@ -227,7 +188,7 @@ static int backend_copy(void *data, struct slu_unit *unit, enum slu_direction di
 		 */
 		SLU_REAL(cuStreamSynchronize)(stream);
 		slu_cuda_events_put(&d->events, event);
-		return result_translate(r);
+		return slu_cuda_backend_translate(r);
 	}
 	ret_ticket->data[0] = (uint64_t)(uintptr_t)event;
 	ret_ticket->data[1] = direction == SLU_DIRECTION_OUT ? bytes : 0;
@@ -248,7 +209,7 @@ static int backend_poll(void *data, struct slu_ticket *ticket, bool wait)
 	if (ticket->data[1])
 		slu_cuda_comparer_copy_ends(&d->comparer, ticket->data[1]);
 	ticket->data[0] = 0;
-	return result_translate(r);
+	return slu_cuda_backend_translate(r);
 }
 
 /* Whether what is queued waits for the host, and whether that is all there is. */
@@ -362,7 +323,7 @@ static int backend_map(void *data, struct slu_unit *unit, void **ret_host)
 		return SLU_BACKEND_E_REFUSED;
 	r = extent_place(d, e, device_host_location(d));
 	if (r != CUDA_SUCCESS)
-		return result_translate(r);
+		return slu_cuda_backend_translate(r);
 	e->cpu = (void *)(uintptr_t)e->address;
 	*ret_host = e->cpu;
 	return 0;
@@ -382,7 +343,7 @@ bool slu_cuda_backend_can_map(const struct slu_cuda_device *device)
 	CUstreamCaptureMode before = slu_cuda_capture_relax();
 	const CUmemAllocationProp prop = { .type = CU_MEM_ALLOCATION_TYPE_PINNED,
 					   .location = device_host_location(device) };
-	CUmemGenericAllocationHandle handle;
+	CUmemGenericAllocationHandle handle = 0;
 	CUdeviceptr address;
 	bool works = false;
 
@@ -390,10 +351,11 @@ bool slu_cuda_backend_can_map(const struct slu_cuda_device *device)
 	    CUDA_SUCCESS) {
 		works = memory_place(device, address, device->granule_bytes, &prop, &handle) ==
 			CUDA_SUCCESS;
-		if (works) {
-			/* the CPU's view is part of the proof: the clean copy lives there */
+		/* the CPU's view is part of the proof: the clean copy lives there */
+		if (works)
 			*(volatile char *)(uintptr_t)address = 1;
-			mapping_remove(device, address, device->granule_bytes);
+		if (handle) {
+			slu_cuda_mapping_remove(device, address, device->granule_bytes);
 			SLU_REAL(cuMemRelease)(handle);
 		}
 		SLU_REAL(cuMemAddressFree)(address, device->granule_bytes);

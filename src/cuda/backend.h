@@ -9,11 +9,15 @@
 #include <stdbool.h>
 
 #include "client/backend.h"
+#include "cuabi/cuda-min.h"
 
 struct slu_cuda_device;
 struct slu_extent;
 
 extern const struct slu_backend slu_cuda_backend;
+
+/* The client's code for a result of the driver (client/backend.h). */
+int slu_cuda_backend_translate(CUresult result);
 
 /* Gives up the memory of @extent, which has no unit any more, if it still has any. */
 void slu_cuda_backend_displace(const struct slu_cuda_device *device, struct slu_extent *extent);

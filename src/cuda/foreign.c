@@ -6,6 +6,7 @@
 #include <sys/queue.h>
 
 #include "cuda/frozen.h"
+#include "cuda/mapping.h"
 #include "cuda/memory.h"
 #include "cuda/real.h"
 #include "cuda/refs.h"
@@ -241,10 +242,14 @@ CUresult slu_cuda_foreign_map(CUdeviceptr address, size_t bytes, size_t offset,
 			      CUmemGenericAllocationHandle handle, unsigned long long flags)
 {
 	struct memory *m = memory_get(&handles, handle);
-	CUresult r = SLU_REAL(cuMemMap)(address, bytes, offset, handle, flags);
+	CUresult r;
+	int lock;
 
 	if (!m)
-		return r;
+		return SLU_REAL(cuMemMap)(address, bytes, offset, handle, flags);
+	lock = slu_cuda_mapping_begin(m->device);
+	r = SLU_REAL(cuMemMap)(address, bytes, offset, handle, flags);
+	slu_cuda_mapping_end(lock);
 	if (r == CUDA_SUCCESS)
 		ref_keep(&mappings, (struct slu_ref){ address, bytes, m });
 	else
@@ -255,10 +260,28 @@ CUresult slu_cuda_foreign_map(CUdeviceptr address, size_t bytes, size_t offset,
 /* The addresses are the program's until this returns: no other thread can map there. */
 CUresult slu_cuda_foreign_unmap(CUdeviceptr address, size_t bytes)
 {
+	struct memory *m = memory_get(&mappings, address);
+	int lock = m ? slu_cuda_mapping_begin(m->device) : -1;
 	CUresult r = SLU_REAL(cuMemUnmap)(address, bytes);
 	struct slu_ref ref;
 
+	slu_cuda_mapping_end(lock);
+	if (m)
+		memory_unref(m);
 	while (r == CUDA_SUCCESS && ref_take(&mappings, address, bytes, &ref))
 		memory_unref(ref.target);
+	return r;
+}
+
+CUresult slu_cuda_foreign_set_access(CUdeviceptr address, size_t bytes,
+				     const CUmemAccessDesc *descs, size_t n)
+{
+	struct memory *m = memory_get(&mappings, address);
+	int lock = m ? slu_cuda_mapping_begin(m->device) : -1;
+	CUresult r = SLU_REAL(cuMemSetAccess)(address, bytes, descs, n);
+
+	slu_cuda_mapping_end(lock);
+	if (m)
+		memory_unref(m);
 	return r;
 }

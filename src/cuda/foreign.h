@@ -18,13 +18,15 @@
 
 #include "cuda/device.h"
 
-/* The driver's calls, noted. */
+/* The driver's calls, noted, and serialised between processes if that is asked for (mapping.h). */
 CUresult slu_cuda_foreign_create(CUmemGenericAllocationHandle *ret_handle, size_t bytes,
 				 const CUmemAllocationProp *prop, unsigned long long flags);
 CUresult slu_cuda_foreign_release(CUmemGenericAllocationHandle handle);
 CUresult slu_cuda_foreign_map(CUdeviceptr address, size_t bytes, size_t offset,
 			      CUmemGenericAllocationHandle handle, unsigned long long flags);
 CUresult slu_cuda_foreign_unmap(CUdeviceptr address, size_t bytes);
+CUresult slu_cuda_foreign_set_access(CUdeviceptr address, size_t bytes,
+				     const CUmemAccessDesc *descs, size_t n);
 
 /* The driver gave out @handle once more, for what is mapped at @address. */
 void slu_cuda_foreign_retained(CUmemGenericAllocationHandle handle, uint64_t address);

@@ -6,7 +6,7 @@
 
 #include "base/util.h"
 #include "cuda/device.h"
-#include "cuda/real.h"
+#include "cuda/mapping.h"
 
 void slu_cuda_handle_begin(struct slu_cuda_handle *handle)
 {
@@ -54,10 +54,8 @@ static CUresult part_unmap(struct slu_alias *a, const struct slu_extent *e)
 
 	if (!a->is_mapped[i])
 		return CUDA_SUCCESS;
-	r = SLU_REAL(cuMemUnmap)(alias_part_address(a, e), alias_part_bytes(a, e));
-	/* what stays mapped blocks its address: a failure is not taken at once */
-	if (r != CUDA_SUCCESS)
-		r = SLU_REAL(cuMemUnmap)(alias_part_address(a, e), alias_part_bytes(a, e));
+	r = slu_cuda_mapping_remove(e->range->device, alias_part_address(a, e),
+				    alias_part_bytes(a, e));
 	if (r == CUDA_SUCCESS)
 		a->is_mapped[i] = false;
 	return r;
@@ -66,20 +64,13 @@ static CUresult part_unmap(struct slu_alias *a, const struct slu_extent *e)
 static CUresult part_map(struct slu_alias *a, const struct slu_extent *e,
 			 CUmemGenericAllocationHandle driver_handle)
 {
-	uint64_t address = alias_part_address(a, e), bytes = alias_part_bytes(a, e);
-	CUresult r;
+	size_t i = extent_number(e);
 
-	if (!bytes || a->is_mapped[extent_number(e)])
+	if (!alias_part_bytes(a, e) || a->is_mapped[i])
 		return CUDA_SUCCESS;
-	r = SLU_REAL(cuMemMap)(address, bytes, 0, driver_handle, 0);
-	if (r != CUDA_SUCCESS)
-		return r;
-	a->is_mapped[extent_number(e)] = true;
-	if (a->n_access)
-		r = SLU_REAL(cuMemSetAccess)(address, bytes, a->access, a->n_access);
-	if (r != CUDA_SUCCESS)
-		part_unmap(a, e);
-	return r;
+	return slu_cuda_mapping_make(e->range->device, alias_part_address(a, e),
+				     alias_part_bytes(a, e), driver_handle, a->access, a->n_access,
+				     &a->is_mapped[i]);
 }
 
 CUresult slu_cuda_handle_map(struct slu_cuda_handle *handle, const struct slu_extent *extent,
@@ -204,18 +195,41 @@ static CUresult alias_note_access(struct slu_alias *a, const CUmemAccessDesc *de
 	return CUDA_SUCCESS;
 }
 
+/* The end of the run of extents from @first on that are mapped, or of those that are not. */
+static size_t run_end(const struct slu_alias *a, size_t first)
+{
+	size_t end = first + 1;
+
+	while (end < a->handle->range->n_extents && a->is_mapped[end] == a->is_mapped[first])
+		end++;
+	return end;
+}
+
+/* The extents of a run are next to each other, so one call serves them all. */
+static CUresult run_set_access(const struct slu_alias *a, size_t first, size_t end,
+			       const CUmemAccessDesc *descs, size_t n)
+{
+	const struct slu_extent *extents = a->handle->range->extents;
+	uint64_t begin = alias_part_address(a, &extents[first]);
+	uint64_t bytes = alias_part_address(a, &extents[end - 1]) +
+			 alias_part_bytes(a, &extents[end - 1]) - begin;
+
+	return slu_cuda_mapping_set_access(a->handle->range->device, begin, bytes, descs, n);
+}
+
 CUresult slu_cuda_handle_alias_set_access(struct slu_alias *alias, const CUmemAccessDesc *descs,
 					  size_t n)
 {
 	const struct slu_range *range = alias->handle->range;
 	CUresult r = CUDA_SUCCESS;
+	size_t end;
 
 	slu_cuda_handle_begin(alias->handle);
-	for (size_t i = 0; i < range->n_extents && r == CUDA_SUCCESS; i++)
+	for (size_t i = 0; i < range->n_extents && r == CUDA_SUCCESS; i = end) {
+		end = run_end(alias, i);
 		if (alias->is_mapped[i])
-			r = SLU_REAL(cuMemSetAccess)(alias_part_address(alias, &range->extents[i]),
-						     alias_part_bytes(alias, &range->extents[i]),
-						     descs, n);
+			r = run_set_access(alias, i, end, descs, n);
+	}
 	for (size_t i = 0; i < n && r == CUDA_SUCCESS; i++)
 		r = alias_note_access(alias, &descs[i]);
 	slu_cuda_handle_end(alias->handle);

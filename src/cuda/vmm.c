@@ -539,7 +539,8 @@ static CUresult run_set_access(const struct run *run, void *data)
 	CUresult r;
 
 	if (!run->alias)
-		return SLU_REAL(cuMemSetAccess)(run->address, run->bytes, access->descs, access->n);
+		return slu_cuda_foreign_set_access(run->address, run->bytes, access->descs,
+						   access->n);
 	if (!access_is_valid(access))
 		return CUDA_ERROR_INVALID_VALUE;
 	d = run->alias->handle->range->device;
@@ -561,7 +562,7 @@ CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes, const CUmemAccessDesc
 	CUresult r;
 
 	if (!descs || !n || !addresses_overlap_alias(address, bytes))
-		return SLU_REAL(cuMemSetAccess)(address, bytes, descs, n);
+		return slu_cuda_foreign_set_access(address, bytes, descs, n);
 	before = slu_cuda_capture_relax();
 	r = runs_each(address, bytes, run_set_access, &access);
 	slu_cuda_capture_restore(before);

@@ -195,6 +195,17 @@ def mapping_calls_are_made_by_one_process_at_a_time_where_that_is_wanted():
     s.check(set(mapping_calls("off")) == {"free"}, "and at none")
 
 
+def memory_that_a_program_maps_itself_is_mapped_by_one_process_at_a_time_as_well():
+    settings = SETTINGS | {"memory.vmm_serial": "on"}
+    with Spied("driver-serial-maps", memory=16 * s.MIB, settings=settings, softgpu=SMALL) as w:
+        w.start_daemon()
+        w.finish(w.spied([SCENES, "maps", 20], "maps", env={"SLUICE_SPY_LOCKS": w.folder}))
+        # the first three try the MAPPED place, before the program has joined
+        done = [c for c in of(w.calls("maps"), *MAPPING) if c.result == 0][3:]
+        s.check({c.call for c in done} == set(MAPPING), "it maps and unmaps")
+        s.check({c.detail for c in done} == {"held"}, "the lock is held each time", *[c for c in done if c.detail != "held"][:5])
+
+
 def a_mapping_call_that_fails_without_a_reason_has_all_of_them_made_one_at_a_time():
     s.check(set(mapping_calls("auto")) == {"free"}, "without a failure nobody waits")
     held = mapping_calls("auto", f"map:{N_UNITS + 14}")
@@ -244,6 +255,7 @@ s.main(nothing_is_done_that_the_driver_refuses_or_that_fails_later,
        own_threads_and_own_calls_disturb_no_capture,
        streams_and_events_are_made_once_and_early,
        mapping_calls_are_made_by_one_process_at_a_time_where_that_is_wanted,
+       memory_that_a_program_maps_itself_is_mapped_by_one_process_at_a_time_as_well,
        a_mapping_call_that_fails_without_a_reason_has_all_of_them_made_one_at_a_time,
        a_program_that_passes_by_the_gate_keeps_its_memory_and_is_shown,
        a_program_that_does_not_is_not_taken_for_one)
