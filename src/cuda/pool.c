@@ -1,195 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/pool.h"
 
-#include <time.h>
-
-#include "base/util.h"
-#include "cuda/capture.h"
 #include "cuda/contexts.h"
 #include "cuda/deferred.h"
 #include "cuda/memory.h"
+#include "cuda/pool-grow.h"
 #include "cuda/pool-list.h"
 #include "cuda/pool-release.h"
 #include "cuda/pool-space.h"
 #include "cuda/pool-stream.h"
-#include "cuda/range.h"
+#include "cuda/pool-wait.h"
 #include "cuda/real.h"
-
-#define LOOK_NS 200000
-#define SHARE	64 /* of a device, for a segment of small allocations */
 
 /* -- allocation -----------------------------------------------------------------------------------
  */
-
-/* Whether the program lets @pool have so much. */
-static bool pool_may_grow(const struct slu_cuda_pool *pool, uint64_t bytes)
-{
-	uint64_t reserved;
-
-	slu_lock_take(&slu_cuda.lock);
-	reserved = slu_cuda_pool_list_reserved_locked(pool);
-	slu_lock_give(&slu_cuda.lock);
-	return !pool->max_bytes ||
-	       (bytes <= pool->max_bytes && reserved <= pool->max_bytes - bytes);
-}
-
-/* Makes a segment. This thread changes @pool: it stays. */
-static CUresult pool_add_segment(struct slu_cuda_pool *pool, uint64_t bytes, uint64_t asked_bytes)
-{
-	struct slu_range *range;
-	CUresult r;
-	int error;
-
-	if (!pool_may_grow(pool, bytes))
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	r = slu_cuda_range_new_segment(pool->device, bytes, asked_bytes, &range);
-	if (r != CUDA_SUCCESS)
-		return r;
-	slu_lock_take(&slu_cuda.lock);
-	error = slu_pool_space_add(pool->space, range->address, range->bytes, range);
-	if (!error)
-		range->pool = pool;
-	slu_lock_give(&slu_cuda.lock);
-	if (!error)
-		return CUDA_SUCCESS;
-	slu_cuda_range_free(range);
-	return CUDA_ERROR_OUT_OF_MEMORY;
-}
-
-/*
- * How large a segment for small allocations is: an extent, as with the driver, but little of a
- * small device, and nothing of what its context may take.
- */
-static uint64_t segment_habit_bytes(const struct slu_cuda_device *d)
-{
-	uint64_t visible = slu_client_device_visible(d->client);
-	uint64_t bytes = SLU_MIN(d->granule_bytes * SLU_LEDGER_EXTENT_GRANULES_MAX,
-				 visible / SHARE / d->granule_bytes * d->granule_bytes);
-
-	return slu_client_device_owned(d->client) + bytes <= visible ? bytes : 0;
-}
-
-/* No larger than it must be where memory is short. */
-static CUresult pool_grow(struct slu_cuda_pool *pool, uint64_t bytes, uint64_t asked_bytes)
-{
-	uint64_t whole = slu_round_up(bytes, pool->device->granule_bytes);
-	uint64_t habit = segment_habit_bytes(pool->device);
-	CUstreamCaptureMode before;
-	CUresult r = CUDA_ERROR_OUT_OF_MEMORY;
-
-	if (whole < bytes)
-		return r;
-	before = slu_cuda_capture_relax();
-	if (whole < habit)
-		r = pool_add_segment(pool, habit, 0);
-	if (r == CUDA_ERROR_OUT_OF_MEMORY)
-		r = pool_add_segment(pool, whole, asked_bytes);
-	slu_cuda_capture_restore(before);
-	return r;
-}
-
-/* One thread makes a segment, and the threads that wait for it share it. */
-static CUresult pool_grow_locked(struct slu_cuda_pool *pool, uint64_t bytes, uint64_t asked_bytes)
-{
-	CUresult r;
-	bool was;
-
-	if (!slu_cuda_pool_list_change_locked(pool, &was)) {
-		slu_lock_wait(&slu_cuda.lock, &slu_cuda.changed, NULL);
-		return CUDA_SUCCESS;
-	}
-	slu_lock_give(&slu_cuda.lock);
-	r = pool_grow(pool, bytes, asked_bytes);
-	slu_lock_take(&slu_cuda.lock);
-	slu_cuda_pool_list_changed_locked(pool, was);
-	return r;
-}
-
-/* Gives extents that are absent to the block at @address, which the caller has taken. */
-static CUresult pool_fill_locked(struct slu_cuda_pool *pool, uint64_t address, uint64_t bytes,
-				 uint64_t asked_bytes)
-{
-	struct slu_range *range = slu_ledger_find_range(slu_cuda.ledger, address);
-	CUresult r = CUDA_SUCCESS;
-	uint64_t absent;
-	bool was;
-
-	while (r == CUDA_SUCCESS &&
-	       (absent = slu_cuda_range_absent_locked(range, address, bytes))) {
-		if (!slu_cuda_pool_list_change_locked(pool, &was)) {
-			slu_lock_wait(&slu_cuda.lock, &slu_cuda.changed, NULL);
-			continue;
-		}
-		slu_lock_give(&slu_cuda.lock);
-		r = pool_may_grow(pool, absent)
-			    ? slu_cuda_range_fill(range, address, bytes, asked_bytes)
-			    : CUDA_ERROR_OUT_OF_MEMORY;
-		slu_lock_take(&slu_cuda.lock);
-		pool->absent_bytes -= absent - slu_cuda_range_absent_locked(range, address, bytes);
-		slu_cuda_pool_list_changed_locked(pool, was);
-	}
-	return r;
-}
-
-/* Whether a stream of @context has frees before it. */
-static bool context_is_pending(CUcontext context)
-{
-	struct slu_pool_stream *s;
-	bool is = false;
-	uint64_t id = 0;
-
-	slu_lock_take(&slu_cuda.lock);
-	while (!is && (s = slu_pool_stream_next_locked(id))) {
-		id = s->id;
-		is = s->context == context && slu_pool_stream_is_pending(s);
-	}
-	slu_lock_give(&slu_cuda.lock);
-	return is;
-}
-
-/*
- * The per-thread streams of others are past their frees when the context was waited for. Not where
- * the device waits for the host: that may be this thread.
- */
-static bool context_wait_frees(struct slu_cuda_device *d)
-{
-	CUcontext context = slu_cuda_contexts_current();
-	uint64_t position = atomic_load(&slu_pool_stream_n_frees);
-	CUstreamCaptureMode before;
-	CUresult r;
-
-	if (!context || !context_is_pending(context) || slu_pool_stream_is_capturing() ||
-	    slu_cuda_waits_for_host(d))
-		return false;
-	before = slu_cuda_capture_relax();
-	r = SLU_REAL(cuCtxSynchronize)();
-	slu_cuda_capture_restore(before);
-	if (r != CUDA_SUCCESS)
-		return false;
-	slu_lock_take(&slu_cuda.lock);
-	slu_cuda_pool_release_pass_locked(context, position);
-	slu_lock_give(&slu_cuda.lock);
-	return true;
-}
-
-/* Waits until some stream has come past frees. Return: whether one has. */
-static bool device_wait_frees(struct slu_cuda_device *d)
-{
-	struct timespec pause = { .tv_nsec = LOOK_NS };
-	struct slu_cuda_pool_sight sight;
-
-	for (;;) {
-		slu_lock_take(&slu_cuda.lock);
-		sight = slu_cuda_pool_release_look_locked(d);
-		slu_lock_give(&slu_cuda.lock);
-		if (sight.is_more)
-			return true;
-		if (!sight.is_busy || slu_cuda_waits_for_host(d))
-			break;
-		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
-	}
-	return sight.is_unseen && context_wait_frees(d);
-}
 
 static int pool_take_locked(struct slu_cuda_pool *pool, uint64_t bytes, uint64_t stream,
 			    CUdeviceptr *ret_address)
@@ -235,10 +59,11 @@ static CUresult pool_try_locked(struct slu_cuda_pool *pool, uint64_t bytes, uint
 	if (found < 0)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	if (found) {
-		r = pool_grow_locked(pool, bytes, asked_bytes);
+		r = slu_cuda_pool_grow_locked(pool, bytes, asked_bytes);
 		return r == CUDA_SUCCESS ? CUDA_ERROR_NOT_READY : r;
 	}
-	r = pool->absent_bytes ? pool_fill_locked(pool, address, bytes, asked_bytes) : CUDA_SUCCESS;
+	r = pool->absent_bytes ? slu_cuda_pool_grow_fill_locked(pool, address, bytes, asked_bytes)
+			       : CUDA_SUCCESS;
 	if (r == CUDA_SUCCESS)
 		*ret_address = address;
 	else
@@ -262,7 +87,7 @@ static CUresult pool_take_slow(struct slu_cuda_pool *pool, uint64_t bytes, uint6
 			break;
 		slu_lock_give(&slu_cuda.lock);
 		/* only the last denial is logged */
-		is_last = !device_wait_frees(pool->device);
+		is_last = !slu_cuda_pool_wait_device(pool->device);
 		slu_lock_take(&slu_cuda.lock);
 	}
 	slu_lock_give(&slu_cuda.lock);
@@ -463,33 +288,10 @@ static void pools_clear(const struct slu_cuda_device *device)
 	slu_lock_give(&slu_cuda.lock);
 }
 
-/*
- * Others may have the memory then: what still runs in @context must not use it. In a context that
- * is dead nothing runs.
- */
-static void context_wait_end(CUcontext context)
-{
-	uint64_t position = atomic_load(&slu_pool_stream_n_frees);
-	CUstreamCaptureMode before;
-	CUcontext popped;
-
-	if (!context_is_pending(context))
-		return;
-	if (SLU_REAL(cuCtxPushCurrent_v2)(context) == CUDA_SUCCESS) {
-		before = slu_cuda_capture_relax();
-		SLU_REAL(cuCtxSynchronize)();
-		slu_cuda_capture_restore(before);
-		SLU_REAL(cuCtxPopCurrent_v2)(&popped);
-	}
-	slu_lock_take(&slu_cuda.lock);
-	slu_cuda_pool_release_pass_locked(context, position);
-	slu_lock_give(&slu_cuda.lock);
-}
-
 void slu_cuda_pool_context_ending(struct slu_cuda_device *device, CUcontext context, bool takes_all)
 {
 	if (!takes_all)
-		context_wait_end(context);
+		slu_cuda_pool_wait_context(context);
 	slu_pool_stream_forget(device, takes_all ? NULL : context);
 	slu_cuda_deferred_forget(device, takes_all ? NULL : context);
 	if (takes_all)
