@@ -149,14 +149,18 @@ def whose_commands_wait_for_it_ends_wherever_memory_fails():
 ON_DISK = {"memory.backing": 256 << 10}
 
 
-#: a folder of a test beside us
-FOREIGN = re.compile(r"sluice-[\w-]+-\w{6,8}")
+#: a folder of a test that runs at the same time, and a named semaphore, which nothing of ours makes
+FOREIGN, SEMAPHORE = re.compile(r"sluice-[\w-]+-\w{6,8}"), re.compile(r"sem\..+")
+
+
+def is_foreign(file):
+    return SEMAPHORE.fullmatch(file.name) or (FOREIGN.fullmatch(file.name) and file.is_dir())
 
 
 def files_of(w):
     """All names in shared memory and in the world's own folder, where its programs have their boards."""
     shared = pathlib.Path("/dev/shm")
-    beside = {f for f in (shared.iterdir() if shared.is_dir() else ()) if not (FOREIGN.fullmatch(f.name) and f.is_dir())}
+    beside = {f for f in (shared.iterdir() if shared.is_dir() else ()) if not is_foreign(f)}
     return {str(f) for f in beside | set(w.folder.rglob("*"))}
 
 
