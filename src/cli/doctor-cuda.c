@@ -16,6 +16,8 @@
 #include "base/util.h"
 #include "cli/doctor.h"
 #include "cli/drivers.h"
+#include "cli/reply.h"
+#include "cli/selftest-store.h"
 
 #define DEVICES_MAX 64
 
@@ -114,6 +116,38 @@ static void look_at_driver(struct slu_doctor *d, const char *path)
 		look_at_device(d, &calls, i);
 }
 
+/* What the last self-test of this driver found, in a line. */
+static void look_at_selftest(struct slu_doctor *d, const char *driver)
+{
+	json_t *findings = slu_selftest_store_read(driver), *finding;
+	uint64_t in = 0, out = 0;
+	unsigned n_problems = 0;
+	char to[SLU_SIZE_STRING_MAX], from[SLU_SIZE_STRING_MAX];
+	size_t i;
+
+	if (!findings) {
+		slu_doctor_say(d, SLU_VERDICT_NOTE, "cuda",
+			       "'sluice selftest' takes half a minute.",
+			       "self-test: not run with this driver yet");
+		return;
+	}
+	json_array_foreach (findings, i, finding) {
+		const char *key = slu_reply_text(finding, "key");
+		const char *verdict = slu_reply_text(finding, "verdict");
+
+		if (!strcmp(key, "link.in"))
+			in = (uint64_t)json_number_value(json_object_get(finding, "value"));
+		if (!strcmp(key, "link.out"))
+			out = (uint64_t)json_number_value(json_object_get(finding, "value"));
+		n_problems += !strcmp(verdict, "differs") || !strcmp(verdict, "unproven");
+	}
+	slu_doctor_say(d, n_problems ? SLU_VERDICT_NOTE : SLU_VERDICT_FINE, "cuda",
+		       n_problems ? "'sluice selftest' lists them with their consequences." : NULL,
+		       "self-test: %s/s to the device, %s/s back; %u of the findings are problems",
+		       slu_size_format(to, in), slu_size_format(from, out), n_problems);
+	json_decref(findings);
+}
+
 void slu_doctor_cuda(struct slu_doctor *d)
 {
 	const char *said = getenv("SLUICE_CUDA_DRIVER");
@@ -127,6 +161,8 @@ void slu_doctor_cuda(struct slu_doctor *d)
 			       "%s: %s", said, strerror(errno));
 	for (size_t i = 0; i < drivers->n; i++)
 		slu_doctor_try(d, "cuda", drivers->paths[i], look_at_driver);
+	if (drivers->n)
+		look_at_selftest(d, drivers->paths[0]);
 	if (!drivers->n)
 		slu_doctor_say(d, SLU_VERDICT_NOTE, "cuda",
 			       d->install.softgpu_folder[0]

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/util.h"
 #include "cli/doctor.h"
 #include "cli/terminal.h"
+#include "cli/probe.h"
 
 #define INDENT	   16 /* where what was found begins */
 #define PATIENCE_S 20 /* a driver that has not answered by then hangs */
@@ -71,70 +66,50 @@ void slu_doctor_say(struct slu_doctor *d, enum slu_verdict verdict, const char *
 	}
 }
 
-static void take_line(struct slu_doctor *d, char *line)
+/* What is tried in a child, for both sides of it. */
+struct look {
+	struct slu_doctor *doctor;
+	const char *what;
+	void (*run)(struct slu_doctor *d, const char *what);
+};
+
+static void look_run(void *data, FILE *parent)
 {
+	struct look *l = data;
+
+	l->doctor->parent = parent;
+	l->run(l->doctor, l->what);
+}
+
+static void look_take(void *data, char *line)
+{
+	struct look *l = data;
 	char *fields[4] = { 0 };
 
-	line[strcspn(line, "\n")] = '\0';
 	for (size_t i = 0; i < SLU_ARRAY_SIZE(fields); i++)
 		fields[i] = strsep(&line, "\t");
 	if (!fields[3])
 		return;
-	slu_doctor_say(d, (enum slu_verdict)(fields[0][0] - '0'), fields[1],
+	slu_doctor_say(l->doctor, (enum slu_verdict)(fields[0][0] - '0'), fields[1],
 		       fields[3][0] ? fields[3] : NULL, "%s", fields[2]);
-}
-
-static void run_child(struct slu_doctor *d, int out, const char *what,
-		      void (*look)(struct slu_doctor *d, const char *what))
-{
-	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-
-	/* drivers talk: only what we write counts */
-	d->parent = fdopen(out, "w");
-	if (!d->parent || dup2(null, STDOUT_FILENO) < 0 || dup2(null, STDERR_FILENO) < 0)
-		_exit(1);
-	alarm(PATIENCE_S);
-	look(d, what);
-	fflush(d->parent);
-	/* without the drivers' farewells: some of them do not survive being unloaded */
-	_exit(0);
 }
 
 void slu_doctor_try(struct slu_doctor *d, const char *about, const char *what,
 		    void (*look)(struct slu_doctor *d, const char *what))
 {
-	int ends[2], status = 0;
-	char *line = NULL;
-	size_t size = 0;
-	FILE *in;
-	pid_t child;
+	struct look l = { d, what, look };
+	const struct slu_probe probe = { PATIENCE_S, look_run, look_take, &l };
+	int signal = 0, r = slu_probe_run(&probe, &signal);
 
-	fflush(stdout);
-	if (pipe2(ends, O_CLOEXEC)) {
-		slu_doctor_say(d, SLU_VERDICT_BAD, about, NULL, "%s: %s", what, strerror(errno));
-		return;
-	}
-	child = fork();
-	if (!child)
-		run_child(d, ends[1], what, look);
-	close(ends[1]);
-	in = fdopen(ends[0], "r");
-	while (child > 0 && in && getline(&line, &size, in) > 0)
-		take_line(d, line);
-	free(line);
-	if (in)
-		fclose(in);
-	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-		;
-	if (child < 0)
-		slu_doctor_say(d, SLU_VERDICT_BAD, about, NULL, "%s: %s", what, strerror(errno));
-	else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+	if (r < 0)
+		slu_doctor_say(d, SLU_VERDICT_BAD, about, NULL, "%s: %s", what, strerror(-r));
+	else if (r == SLU_PROBE_E_HANGS)
 		slu_doctor_say(d, SLU_VERDICT_BAD, about,
 			       "Programs that use it will hang as well: repair the driver first.",
 			       "%s has not answered for %d s", what, PATIENCE_S);
-	else if (WIFSIGNALED(status))
+	else if (r == SLU_PROBE_E_CRASHED && signal)
 		slu_doctor_say(d, SLU_VERDICT_BAD, about,
 			       "Programs that use it will crash as well: repair the driver first.",
 			       "%s crashed when it was asked for its devices (%s)", what,
-			       strsignal(WTERMSIG(status)));
+			       strsignal(signal));
 }

@@ -36,7 +36,7 @@ start_daemon() {
 }
 
 @test "every command has help with an example" {
-	for verb in run status park unpark kick set history logs doctor; do
+	for verb in run status park unpark kick set history logs doctor selftest; do
 		run "$sluice" "$verb" --help
 		[ "$status" -eq 0 ]
 		[[ $output == *"For example"* ]]
@@ -44,7 +44,7 @@ start_daemon() {
 }
 
 @test "-h is help everywhere, and help fits on 80 columns" {
-	for words in --help "run -h" "status -h" "park -h" "unpark -h" "kick -h" "set -h" "history -h" "logs -h" "doctor -h" \
+	for words in --help "run -h" "status -h" "park -h" "unpark -h" "kick -h" "set -h" "history -h" "logs -h" "doctor -h" "selftest -h" \
 		"softgpu -h" "softgpu run -h" "softgpu info -h" "softgpu reset -h"; do
 		run "$sluice" $words
 		echo "$words: $output"
@@ -732,7 +732,7 @@ offered() {
 		offered sluice "$verb"
 		[[ " ${COMPREPLY[*]} " == *" $verb "* ]]
 		[ "$verb" != softgpu ] || continue
-		for option in $("$sluice" "$verb" --help | sed -n 's/^  \(-., \|    \)\(--[a-z]*\).*/\2/p' | grep -v usage); do
+		for option in $("$sluice" "$verb" --help | sed -n 's/^  \(-., \|    \)\(--[a-z-]*\).*/\2/p' | grep -v usage); do
 			offered sluice "$verb" "$option"
 			[[ " ${COMPREPLY[*]} " == *" $option "* ]]
 		done
