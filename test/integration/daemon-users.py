@@ -6,47 +6,15 @@ import grp
 import json
 import os
 import pathlib
-import shutil
-import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
 
-from daemonworld import CLIENT, Client, DaemonWorld
+from daemonworld import DaemonWorld
 from rawclient import WELCOME, Raw
-from sluice import MIB, SLUICED, Skip, check, wait_until
+from sluice import MIB, Skip, check, wait_until
+from systemworld import SystemWorld, ask_as
 from twousers import ALICE, BOB, as_user, main, need_two_users
-
-TIGHT = {"total": 100 * MIB}
-
-
-def ask_as(w, uid, groups=(), **request):
-    def work():
-        with Raw(w.socket) as raw:
-            return raw.ask(**request)
-    return as_user(uid, work, groups)
-
-
-class SystemWorld(DaemonWorld):
-    """A system daemon, in a folder that everybody may enter."""
-
-    def start_daemon(self):
-        os.chmod(self.folder, 0o755)
-        state = self.folder / "state"
-        state.mkdir(mode=0o700, exist_ok=True)
-        config = self.folder / "sluiced.conf"
-        config.write_text("[scheduler]\npolicy = fifo\n")
-        self.daemon = subprocess.Popen(
-            [SLUICED, "--system", "--config", config, "--socket", self.socket, "--state", state, "--log-level", "info"],
-            stdin=subprocess.DEVNULL, stderr=open(self.daemon_log, "a"), env=self.environment())
-        wait_until("the daemon answers", self.daemon_answers)
-        self.uuid = self.make_board("b0", 100 * MIB)
-        # the others may not be allowed into the folder of the sources
-        self.script = shutil.copy(CLIENT, self.folder)
-
-    def client_of(self, uid, name, **options):
-        words = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", "python3"]
-        return Client(self, name, words, self.script, **{"uuid": self.uuid} | TIGHT | options)
 
 
 def a_private_daemon_is_for_its_user_alone():

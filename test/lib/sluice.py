@@ -82,19 +82,22 @@ class World:
 
     # -- the daemon
 
-    def start_daemon(self, env=None, answers=True):
-        """Starts it; with answers=False without waiting for it (it may be going to die)."""
+    def write_settings(self):
         config = self.folder / "sluiced.conf"
         sections = {}
         for key, value in self.settings.items():
             section, _, name = key.rpartition(".")
             sections.setdefault(section, []).append(f"{name} = {value}")
         config.write_text("".join(f"[{s}]\n" + "\n".join(lines) + "\n" for s, lines in sections.items()))
+        return config
+
+    def start_daemon(self, env=None, answers=True):
+        """Starts it; with answers=False without waiting for it (it may be going to die)."""
         state = self.folder / "state"
         state.mkdir(mode=0o700, exist_ok=True)
         log = open(self.daemon_log, "a")
         self.daemon = subprocess.Popen(
-            [SLUICED, "--user", "--foreground", "--config", config, "--socket", self.socket, "--state", state,
+            [SLUICED, "--user", "--foreground", "--config", self.write_settings(), "--socket", self.socket, "--state", state,
              "--log-level", "info"],
             stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self.environment(env))
         log.close()
