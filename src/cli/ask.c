@@ -120,21 +120,15 @@ int slu_cli_no_daemon(const struct slu_cli_where *where, const struct slu_cli_pe
 
 static int send_request(struct slu_channel *channel, json_t *request)
 {
-	slu_cleanup(slu_closep) int fd = memfd_create("sluice-ask", MFD_CLOEXEC);
 	struct slu_message m = { 0 };
-	off_t size;
+	size_t size = json_dumpb(request, m.ask.text, sizeof(m.ask.text), JSON_COMPACT);
 	int r;
 
-	if (fd < 0)
-		return slu_error(-errno);
-	if (json_dumpfd(request, fd, JSON_COMPACT))
-		return slu_error(-EIO);
-	size = lseek(fd, 0, SEEK_CUR);
-	if (size < 0)
-		return slu_error(-errno);
-	m.ask.size = (uint64_t)size;
+	if (!size || size > sizeof(m.ask.text))
+		return slu_error(-E2BIG);
+	m.ask.size = (uint32_t)size;
 	slu_message_stamp(&m, SLU_MSG_ASK);
-	r = slu_channel_send(channel, &m, fd);
+	r = slu_channel_send(channel, &m, -1);
 	return r > 0 ? slu_error(-ECONNRESET) : slu_fold(r);
 }
 

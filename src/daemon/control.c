@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -61,32 +60,7 @@ static void run_verb(struct slu_answer *answer)
 		verb->run(answer);
 }
 
-/* -- files ------------------------------------------------------------------------------------ */
-
-/*
- * Copies the request out of the passed file. Only memory files are read: anything else could make
- * us wait. Return: 0, or the errno of what is wrong with it.
- */
-static int read_request(int fd, uint64_t size, uint64_t max, char *ret_text)
-{
-	struct stat st;
-	size_t used = 0;
-
-	if (fd < 0 || fcntl(fd, F_GET_SEALS) < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return EINVAL;
-	if (!size || size > max)
-		return E2BIG;
-	while (used < size) {
-		ssize_t n = pread(fd, ret_text + used, size - used, (off_t)used);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return EINVAL;
-		used += (size_t)n;
-	}
-	return 0;
-}
+/* -- the answer's file ------------------------------------------------------------------------ */
 
 /* In one piece: jansson would write it word by word, and everybody waits for this thread. */
 static int write_reply(int fd, const json_t *reply, uint64_t *ret_bytes)
@@ -156,10 +130,9 @@ static void parse_and_run(struct slu_answer *answer, const char *text, size_t si
 	answer->request = NULL;
 }
 
-int slu_control_answer(struct slu_session *session, const struct slu_msg_ask *ask, int fd)
+int slu_control_answer(struct slu_session *session, const struct slu_msg_ask *ask)
 {
 	struct slu_server *server = session->server;
-	slu_cleanup(slu_freep) char *text = NULL;
 	struct slu_answer answer = {
 		.view = {
 			.server = server,
@@ -169,7 +142,6 @@ int slu_control_answer(struct slu_session *session, const struct slu_msg_ask *as
 		},
 		.reply = json_object(),
 	};
-	struct slu_charge charge;
 	int r;
 
 	/* each answer is a file in flight: one who asks without reading would hold them all */
@@ -177,16 +149,7 @@ int slu_control_answer(struct slu_session *session, const struct slu_msg_ask *as
 		json_decref(answer.reply);
 		return slu_error(-EBUSY);
 	}
-	r = slu_charge_take(server->limits, session->uid, SLU_LIMITS_ASK_BYTES, ask->size, &charge);
-	text = r ? NULL : malloc(ask->size + 1);
-	r = r	    ? E2BIG
-	    : !text ? ENOMEM
-		    : read_request(fd, ask->size, server->config.ask_max_bytes, text);
-	if (r)
-		slu_answer_no(&answer, r, NULL, "the request cannot be read: %s", strerror(r));
-	else
-		parse_and_run(&answer, text, ask->size);
-	slu_charge_give(&charge);
+	parse_and_run(&answer, ask->text, ask->size);
 	r = answer.reply ? send_answer(session, &answer) : slu_error(-ENOMEM);
 	json_decref(answer.reply);
 	return slu_fold(r);

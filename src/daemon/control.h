@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Requests of commands: JSON in a passed memory file, answered the same way (docs/control.md). A
- * user sees and controls their own programs; the masters of a system daemon (root and the group
- * sluice) all of them.
+ * Requests of commands: JSON, answered in a passed memory file (docs/control.md). A user sees and
+ * controls their own programs; the masters of a system daemon (root and the group sluice) all of
+ * them.
  */
 
 #include <jansson.h>
@@ -24,7 +24,7 @@ struct slu_control_view {
 };
 
 /* Answers, if only with an error. Return: 0, or -errno: close the session. */
-int slu_control_answer(struct slu_session *session, const struct slu_msg_ask *ask, int fd);
+int slu_control_answer(struct slu_session *session, const struct slu_msg_ask *ask);
 
 bool slu_control_may_see(const struct slu_control_view *view, uid_t uid);
 

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The resources of the daemon that users occupy: connections, processes, groups, bytes in queues
- * and requests. Each is charged to the user, has a bound, and is at zero again after the last one
+ * The resources of the daemon that users occupy: connections, processes, groups, bytes in queues.
+ * Each is charged to the user, has a bound, and is at zero again after the last one
  * ended.
  *
  * A charge is an object that remembers what it took, so that giving back needs no arguments and
@@ -19,7 +19,6 @@ enum slu_limits_kind {
 	SLU_LIMITS_PROGRAMS,	/* joined processes */
 	SLU_LIMITS_GROUPS,	/* groups of them */
 	SLU_LIMITS_QUEUE_BYTES, /* messages that the peer has not read */
-	SLU_LIMITS_ASK_BYTES,	/* requests of commands in our memory */
 	_SLU_LIMITS_MAX,
 };
 

@@ -18,6 +18,7 @@
 #include "daemon/listener.h"
 #include "daemon/lockfile.h"
 #include "daemon/process.h"
+#include "daemon/quarantine.h"
 #include "daemon/serial.h"
 #include "daemon/server.h"
 #include "daemon/session.h"
@@ -65,6 +66,7 @@ static void listener_rest(struct slu_listener *listener)
 
 static void turn_one_away(struct slu_listener *listener)
 {
+	struct slu_charge none = {};
 	int fd;
 
 	slu_log(WARNING, "no file descriptor is free, closing new connections");
@@ -72,7 +74,7 @@ static void turn_one_away(struct slu_listener *listener)
 		close(listener->reserve_fd);
 	fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd >= 0)
-		close(fd);
+		slu_quarantine_close(listener->server->quarantine, fd, &none);
 	listener->reserve_fd = open_reserve();
 }
 
@@ -125,6 +127,7 @@ static int take_inherited(struct slu_listener *listener)
 		return slu_error(-EINVAL);
 	}
 	listener->fd = SD_LISTEN_FDS_START;
+	slu_channel_refuse_files(listener->fd);
 	/* systemd leaves it blocking; accept would wait for the second one after the first */
 	flags = fcntl(listener->fd, F_GETFL);
 	if (flags < 0 || fcntl(listener->fd, F_SETFL, flags | O_NONBLOCK) < 0)
@@ -193,6 +196,7 @@ static int make_socket(struct slu_listener *listener)
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return slu_error(-errno);
+	slu_channel_refuse_files(fd);
 	/* we hold the lock, so whoever made this one is gone */
 	unlink(listener->path);
 	mask = umask(listener->server->options.is_system ? 0111 : 0177);

@@ -21,6 +21,7 @@
 #include "daemon/listener.h"
 #include "daemon/process.h"
 #include "daemon/program.h"
+#include "daemon/quarantine.h"
 #include "daemon/server.h"
 #include "daemon/session.h"
 
@@ -253,6 +254,8 @@ static int set_up(struct slu_server *server)
 	if (r)
 		return r < 0 ? slu_fold(r) : slu_error(-EINVAL);
 	r = add_sources(server);
+	if (!r)
+		r = slu_quarantine_new(server->event, &server->quarantine);
 	/* first of all: whoever holds the socket is the one to name to a second daemon */
 	if (!r)
 		r = slu_listener_new(server, server->options.socket, &server->listener);
@@ -335,6 +338,7 @@ void slu_server_free(struct slu_server *server)
 	slu_devices_free(server->devices);
 	slu_core_free(server->core);
 	slu_timeline_free(server->timeline);
+	slu_quarantine_free(server->quarantine);
 	slu_limits_free(server->limits);
 	slu_roster_close(server->roster);
 	slu_config_deinit(&server->config);

@@ -9,6 +9,7 @@
  *
  *   listener.c  accepts connections
  *   session.c   one connection: handshake, messages
+ *   quarantine.c  closes connections whose peers passed files
  *   program.c   one process, followed by its pidfd from HELLO to death, connected or not
  *   join.c      how a process becomes a program
  *   group.c     the programs of one `sluice run`
@@ -51,6 +52,7 @@ struct slu_session;
 struct slu_program;
 struct slu_group;
 struct slu_listener;
+struct slu_quarantine;
 
 LIST_HEAD(slu_session_list, slu_session);
 LIST_HEAD(slu_program_list, slu_program);
@@ -88,6 +90,7 @@ struct slu_server {
 	struct slu_limits *limits;
 	struct slu_timeline *timeline;
 	struct slu_listener *listener;
+	struct slu_quarantine *quarantine;
 
 	struct slu_session_list sessions;
 	struct slu_session_list closed; /* to be freed by the pump */

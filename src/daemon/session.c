@@ -14,6 +14,7 @@
 #include "daemon/control.h"
 #include "daemon/process.h"
 #include "daemon/program.h"
+#include "daemon/quarantine.h"
 #include "daemon/serial.h"
 #include "daemon/server.h"
 #include "daemon/session.h"
@@ -53,7 +54,8 @@ void slu_session_close(struct slu_session *session)
 	sd_event_source_disable_unref(session->io);
 	sd_event_source_disable_unref(session->timeout);
 	session->io = session->timeout = NULL;
-	slu_channel_free(session->channel);
+	slu_quarantine_close(session->server->quarantine, slu_channel_release(session->channel),
+			     &session->charge);
 	session->channel = NULL;
 	slu_charge_give(&session->charge);
 	slu_charge_give(&session->queue_charge);
@@ -298,7 +300,7 @@ static void take_message(struct slu_session *session, const struct slu_message *
 }
 
 /* Return: 0, or -errno when this session cannot go on. */
-static int message_take(struct slu_session *session, const struct slu_message *m, int fd)
+static int message_take(struct slu_session *session, const struct slu_message *m)
 {
 	if (session->state == SLU_SESSION_NEW)
 		session->timeout = sd_event_source_disable_unref(session->timeout);
@@ -310,7 +312,7 @@ static int message_take(struct slu_session *session, const struct slu_message *m
 	case SLU_SESSION_ASKING:
 		if (m->header.type != SLU_MSG_ASK)
 			return slu_error(-EPROTO);
-		return slu_fold(slu_control_answer(session, &m->ask, fd));
+		return slu_fold(slu_control_answer(session, &m->ask));
 	case SLU_SESSION_JOINED:
 		take_message(session, m);
 		return 0;
@@ -346,20 +348,18 @@ static void session_receive(struct slu_session *session)
 	for (int i = 0; i < MESSAGES_AT_ONCE && session->state != SLU_SESSION_CLOSED; i++) {
 		struct slu_message m;
 		const char *fault = "";
-		int fd = -1, r;
+		int r = slu_channel_receive(session->channel, &m, NULL, &fault);
 
-		r = slu_channel_receive(session->channel, &m, &fd, &fault);
 		if (r == SLU_CHANNEL_E_AGAIN)
 			return;
 		if (r == SLU_CHANNEL_E_BAD) {
 			take_bad(session, &m, fault);
 			continue;
 		}
-		if (!r) {
-			r = message_take(session, &m, fd);
-			if (fd >= 0)
-				close(fd);
-		}
+		if (!r)
+			r = message_take(session, &m);
+		if (r == SLU_CHANNEL_E_FILES)
+			session_complain(session, "passed a file", "");
 		if (r) {
 			if (r < 0)
 				session_complain(session, "cannot be served: ", strerror(-r));
@@ -427,17 +427,18 @@ static int session_admit(struct slu_session *session, char *ret_why, size_t size
 int slu_session_new(struct slu_server *server, int fd)
 {
 	struct slu_session *session = calloc(1, sizeof(*session));
+	struct slu_charge none = {};
 	char why[128];
 	int r;
 
 	if (!session) {
-		close(fd);
+		slu_quarantine_close(server->quarantine, fd, &none);
 		return slu_error(-ENOMEM);
 	}
 	session->server = server;
 	r = slu_channel_new(fd, SLU_MESSAGE_FROM_CLIENT, &session->channel);
 	if (r) {
-		close(fd);
+		slu_quarantine_close(server->quarantine, fd, &none);
 		free(session);
 		return slu_fold(r);
 	}
@@ -471,9 +472,10 @@ int slu_session_new(struct slu_server *server, int fd)
 
 fail:
 	sd_event_source_disable_unref(session->io);
+	slu_quarantine_close(server->quarantine, slu_channel_release(session->channel),
+			     &session->charge);
 	slu_charge_give(&session->charge);
 	slu_charge_give(&session->queue_charge);
-	slu_channel_free(session->channel);
 	free(session);
 	return slu_fold(r);
 }

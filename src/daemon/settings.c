@@ -182,7 +182,6 @@ int slu_server_apply(struct slu_server *server, struct slu_config *config)
 		       SLU_ROSTER_LINES_MAX);
 	slu_limits_set(server->limits, SLU_LIMITS_QUEUE_BYTES, config->user_queue_max_bytes,
 		       UINT64_MAX);
-	slu_limits_set(server->limits, SLU_LIMITS_ASK_BYTES, config->ask_max_bytes, UINT64_MAX);
 	slu_devices_configure(server->devices, config->boards, (unsigned)config->reserve_percent);
 	slu_log_set_level(server->options.log_level >= 0 ? server->options.log_level
 							 : level_of(config->log_level));

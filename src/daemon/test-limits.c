@@ -71,10 +71,9 @@ static void test_a_lowered_bound_refuses_new_ones_and_keeps_the_old(void **state
 
 	(void)state;
 	assert_int_equal(slu_limits_new(&limits), 0);
-	assert_int_equal(slu_charge_take(limits, 7, SLU_LIMITS_ASK_BYTES, 50, &a), 0);
-	slu_limits_set(limits, SLU_LIMITS_ASK_BYTES, 10, 10);
-	assert_int_equal(slu_charge_take(limits, 7, SLU_LIMITS_ASK_BYTES, 1, &b),
-			 SLU_LIMITS_E_USER);
+	assert_int_equal(slu_charge_take(limits, 7, SLU_LIMITS_GROUPS, 50, &a), 0);
+	slu_limits_set(limits, SLU_LIMITS_GROUPS, 10, 10);
+	assert_int_equal(slu_charge_take(limits, 7, SLU_LIMITS_GROUPS, 1, &b), SLU_LIMITS_E_USER);
 	assert_int_equal(slu_charge_change(&a, 20), 0);
 	slu_charge_give(&a);
 	slu_limits_free(limits);

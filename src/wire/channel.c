@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A packet is read straight into a struct slu_message: whatever is longer is cut by the kernel,
- * which says so, and is refused. Of the files that came with it one is kept, the others are
- * closed at once, so that a peer cannot make us hold more of them than we asked for.
+ * which says so, and is refused. Of the files that a daemon sent with it one is kept, the others
+ * are closed at once.
  *
  * What the socket does not take waits in a ring of small heap blocks, each of its message's own
  * size, because nearly all of them are a few dozen bytes.
@@ -22,6 +22,10 @@
 
 #define FDS_MAX 253 /* SCM_MAX_FD: what one packet can carry */
 
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83 /* since Linux 6.16 */
+#endif
+
 struct parcel {
 	int fd; /* passed with it, or -1; ours */
 	size_t size;
@@ -31,6 +35,7 @@ struct parcel {
 struct slu_channel {
 	int fd;
 	enum slu_message_side side;
+	bool may_have_files; /* of a client, which may pass none */
 
 	/* ring of what waits, oldest at first */
 	struct parcel *queue[SLU_CHANNEL_QUEUE_MAX];
@@ -38,6 +43,81 @@ struct slu_channel {
 	unsigned n_queued;
 	size_t queued_bytes;
 };
+
+void slu_channel_refuse_files(int fd)
+{
+	int off = 0;
+
+	/* an older kernel does not know the option; then every packet is looked at */
+	(void)setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof(off));
+}
+
+/* A connection has the option as the listening socket had it when the peer connected. */
+static bool may_have_files(int fd)
+{
+	socklen_t size = sizeof(int);
+	int on = 1;
+
+	return getsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &on, &size) < 0 || on;
+}
+
+/*
+ * Looks at the next packet without taking it. Files that it has are in excess of the space for
+ * control data, which is none, or that of the credentials that come before them (SO_PASSCRED):
+ * these tell an empty packet from the end.
+ *
+ * Return: 0, EOF, FILES, AGAIN, or -errno.
+ */
+static int packet_look(int fd, bool with_credentials)
+{
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(struct ucred))];
+	} control;
+	char byte;
+	struct iovec iov = { .iov_base = &byte, .iov_len = 1 };
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = with_credentials ? &control : NULL,
+		.msg_controllen = with_credentials ? sizeof(control) : 0,
+	};
+	ssize_t n;
+
+	do {
+		n = recvmsg(fd, &msg, MSG_DONTWAIT | MSG_PEEK);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0) {
+		if (errno == EAGAIN)
+			return SLU_CHANNEL_E_AGAIN;
+		if (errno == ECONNRESET || errno == EPIPE || errno == ENOTCONN)
+			return SLU_CHANNEL_E_EOF;
+		return slu_error(-errno);
+	}
+	if (msg.msg_flags & MSG_CTRUNC)
+		return SLU_CHANNEL_E_FILES;
+	return n || (with_credentials && msg.msg_controllen) ? 0 : SLU_CHANNEL_E_EOF;
+}
+
+bool slu_channel_dry(int fd)
+{
+	int on = 1;
+	char byte;
+
+	if (!may_have_files(fd))
+		return true;
+	if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0 ||
+	    (shutdown(fd, SHUT_RD) < 0 && errno != ENOTCONN))
+		return false;
+	for (;;) {
+		int r = packet_look(fd, true);
+
+		if (r == SLU_CHANNEL_E_EOF || r == SLU_CHANNEL_E_AGAIN)
+			return true;
+		if (r || (recv(fd, &byte, 1, MSG_DONTWAIT) < 0 && errno != EINTR))
+			return false;
+	}
+}
 
 int slu_channel_new(int fd, enum slu_message_side side, struct slu_channel **ret_channel)
 {
@@ -58,6 +138,7 @@ int slu_channel_new(int fd, enum slu_message_side side, struct slu_channel **ret
 		return slu_error(-ENOMEM);
 	channel->fd = fd;
 	channel->side = side;
+	channel->may_have_files = side == SLU_MESSAGE_FROM_CLIENT && may_have_files(fd);
 	*ret_channel = channel;
 	return 0;
 }
@@ -79,14 +160,20 @@ static void drop_first(struct slu_channel *channel)
 	parcel_free(parcel);
 }
 
-void slu_channel_free(struct slu_channel *channel)
+int slu_channel_release(struct slu_channel *channel)
 {
-	if (!channel)
-		return;
+	int fd = channel->fd;
+
 	while (channel->n_queued)
 		drop_first(channel);
-	close(channel->fd);
 	free(channel);
+	return fd;
+}
+
+void slu_channel_free(struct slu_channel *channel)
+{
+	if (channel)
+		close(slu_channel_release(channel));
 }
 
 int slu_channel_fd(const struct slu_channel *channel)
@@ -264,11 +351,16 @@ int slu_channel_receive(struct slu_channel *channel, struct slu_message *ret_mes
 		.msg_controllen = sizeof(control),
 	};
 	const char *fault;
-	int fd = -1;
+	int fd = -1, r;
 	ssize_t n;
 
 	if (ret_fd)
 		*ret_fd = -1;
+	if (channel->may_have_files) {
+		r = packet_look(channel->fd, false);
+		if (r)
+			return r;
+	}
 	do {
 		n = recvmsg(channel->fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	} while (n < 0 && errno == EINTR);

@@ -10,6 +10,12 @@
  *
  *   IDLE -> QUEUED   [slu_channel_send]   the socket is full; poll for writing
  *   QUEUED -> IDLE   [slu_channel_flush]  all of it has been sent
+ *
+ * Files go from the daemon to a client only. To close the last copy of a file may take as long as
+ * its owner likes (a TCP socket that lingers, a file system in user space), and the daemon has one
+ * thread for all users. So it never owns a file of a client: where the kernel has SO_PASSRIGHTS, it
+ * refuses them to the sender, and elsewhere the packet stays unread in the socket, which then must
+ * not be closed by that thread either (slu_channel_dry()).
  */
 
 #include <stdbool.h>
@@ -26,6 +32,7 @@ enum {
 	SLU_CHANNEL_E_EOF,   /* the other end is closed or reset */
 	SLU_CHANNEL_E_BAD,   /* the packet is no message that side may send; see fault */
 	SLU_CHANNEL_E_FULL,  /* the queue is full: the peer does not read */
+	SLU_CHANNEL_E_FILES, /* the packet has files, and a client may pass none; it stays unread */
 };
 
 struct slu_channel;
@@ -33,6 +40,18 @@ struct slu_channel;
 /* Takes over @fd, a connected SEQPACKET socket. @side is that of the *other* end. */
 int slu_channel_new(int fd, enum slu_message_side side, struct slu_channel **ret_channel);
 void slu_channel_free(struct slu_channel *channel);
+
+/* Frees all but the socket. Return: the socket. */
+int slu_channel_release(struct slu_channel *channel);
+
+/* New connections of the listening socket @fd pass no files, where the kernel can do that. */
+void slu_channel_refuse_files(int fd);
+
+/*
+ * Ends what the peer of the socket @fd can send, and reads what it has sent. Return: whether @fd
+ * can be closed without waiting; else unread packets have files.
+ */
+bool slu_channel_dry(int fd);
 
 int slu_channel_fd(const struct slu_channel *channel);
 bool slu_channel_wants_write(const struct slu_channel *channel);
@@ -52,10 +71,10 @@ int slu_channel_send(struct slu_channel *channel, const struct slu_message *m, i
 int slu_channel_flush(struct slu_channel *channel);
 
 /*
- * Reads one message. @ret_fd (may be NULL: passed files are then closed) gets the passed file or
- * -1. Of a SLU_CHANNEL_E_BAD packet *ret_fault says what is wrong, in words, and *ret_message has
- * its beginning with zeroes behind: enough to tell a HELLO of another version. Its files are
- * closed.
+ * Reads one message. @ret_fd (may be NULL: passed files are then closed) gets the passed file of a
+ * daemon, or -1. Of a SLU_CHANNEL_E_BAD packet *ret_fault says what is wrong, in words, and
+ * *ret_message has its beginning with zeroes behind: enough to tell a HELLO of another version. Its
+ * files are closed.
  */
 int slu_channel_receive(struct slu_channel *channel, struct slu_message *ret_message, int *ret_fd,
 			const char **ret_fault);

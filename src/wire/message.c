@@ -147,6 +147,8 @@ static const char *payload_fault(const struct slu_message *m)
 		return m->facts.device < SLU_WIRE_DEVICES_MAX ? NULL : "an unknown device";
 	case SLU_MSG_EXCESS:
 		return m->excess.device < SLU_WIRE_DEVICES_MAX ? NULL : "an unknown device";
+	case SLU_MSG_ASK:
+		return m->ask.size <= sizeof(m->ask.text) ? NULL : "a request beyond its packet";
 	case SLU_MSG_PRESENT:
 		return m->present.device < SLU_WIRE_DEVICES_MAX ? NULL : "an unknown device";
 	default:

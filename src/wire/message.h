@@ -252,8 +252,11 @@ struct slu_msg_present {
 	uint64_t bytes;
 };
 
+/* In the packet itself: the daemon accepts no files (channel.h). */
 struct slu_msg_ask {
-	uint64_t size; /* of the passed file */
+	uint32_t size; /* of the text */
+	uint32_t reserved;
+	char text[2040];
 };
 
 struct slu_msg_answer {

@@ -79,14 +79,14 @@ static void test_a_message_arrives_as_it_was_sent(void **state)
 static void test_a_file_is_passed_and_is_the_same_file(void **state)
 {
 	struct pair *pair = *state;
-	struct slu_message m = { .ask = { .size = 3 } }, got;
+	struct slu_message m = { .answer = { .size = 3 } }, got;
 	struct stat a, b;
 	int fds[2], fd = -1;
 
-	slu_message_stamp(&m, SLU_MSG_ASK);
+	slu_message_stamp(&m, SLU_MSG_ANSWER);
 	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
-	assert_int_equal(slu_channel_send(pair->client, &m, fds[0]), 0);
-	assert_int_equal(slu_channel_receive(pair->daemon, &got, &fd, NULL), 0);
+	assert_int_equal(slu_channel_send(pair->daemon, &m, fds[0]), 0);
+	assert_int_equal(slu_channel_receive(pair->client, &got, &fd, NULL), 0);
 	assert_true(fd >= 0);
 	assert_int_equal(fstat(fd, &a), 0);
 	assert_int_equal(fstat(fds[0], &b), 0);
@@ -95,8 +95,8 @@ static void test_a_file_is_passed_and_is_the_same_file(void **state)
 	close(fd);
 
 	/* nobody wants the second one: it is closed, and teardown counts */
-	assert_int_equal(slu_channel_send(pair->client, &m, fds[1]), 0);
-	assert_int_equal(slu_channel_receive(pair->daemon, &got, NULL, NULL), 0);
+	assert_int_equal(slu_channel_send(pair->daemon, &m, fds[1]), 0);
+	assert_int_equal(slu_channel_receive(pair->client, &got, NULL, NULL), 0);
 	close(fds[0]);
 	close(fds[1]);
 }
@@ -129,16 +129,59 @@ static void test_of_many_files_one_is_kept_and_none_of_a_bad_packet(void **state
 	const char *fault = NULL;
 	int fds[4] = { 0, 0, 0, 0 }, fd = -1;
 
-	slu_message_stamp(&m, SLU_MSG_ASK);
-	send_raw(pair->client, &m, sizeof(m.header) + m.header.size, fds, 4);
-	assert_int_equal(slu_channel_receive(pair->daemon, &got, &fd, &fault), 0);
+	slu_message_stamp(&m, SLU_MSG_ANSWER);
+	send_raw(pair->daemon, &m, sizeof(m.header) + m.header.size, fds, 4);
+	assert_int_equal(slu_channel_receive(pair->client, &got, &fd, &fault), 0);
 	assert_true(fd >= 0);
 	close(fd);
 
-	send_raw(pair->client, &m, sizeof(m.header), fds, 4);
-	assert_int_equal(slu_channel_receive(pair->daemon, &got, &fd, &fault), SLU_CHANNEL_E_BAD);
+	send_raw(pair->daemon, &m, sizeof(m.header), fds, 4);
+	assert_int_equal(slu_channel_receive(pair->client, &got, &fd, &fault), SLU_CHANNEL_E_BAD);
 	assert_int_equal(fd, -1);
 	assert_string_equal(fault, "a wrong size for its type");
+}
+
+static void test_files_of_a_client_stay_in_the_socket(void **state)
+{
+	struct pair *pair = *state;
+	struct slu_message m = {}, got;
+	int fds[4] = { 0, 0, 0, 0 }, fd = -1, n = dup(0);
+
+	close(n); /* the next free number: a file that was taken would have it */
+	slu_message_stamp(&m, SLU_MSG_WANT);
+	assert_int_equal(slu_channel_send(pair->client, &m, -1), 0);
+	send_raw(pair->client, &m, sizeof(m.header) + m.header.size, fds, 4);
+	assert_int_equal(slu_channel_receive(pair->daemon, &got, &fd, NULL), 0);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(slu_channel_receive(pair->daemon, &got, &fd, NULL),
+				 SLU_CHANNEL_E_FILES);
+		assert_int_equal(fd, -1);
+	}
+	assert_false(slu_channel_dry(slu_channel_fd(pair->daemon)));
+	assert_int_equal(fcntl(n, F_GETFD), -1);
+	assert_int_equal(slu_channel_send(pair->client, &m, -1), SLU_CHANNEL_E_EOF);
+}
+
+static void test_files_are_found_behind_other_packets_and_empty_ones(void **state)
+{
+	struct pair *pair = *state;
+	int fds[1] = { 0 };
+
+	send_raw(pair->client, "x", 1, NULL, 0);
+	send_raw(pair->client, "", 0, NULL, 0);
+	send_raw(pair->client, "", 0, fds, 1);
+	assert_false(slu_channel_dry(slu_channel_fd(pair->daemon)));
+}
+
+static void test_without_files_a_socket_can_be_closed(void **state)
+{
+	struct pair *pair = *state;
+
+	send_raw(pair->client, "x", 1, NULL, 0);
+	send_raw(pair->client, "", 0, NULL, 0);
+	send_raw(pair->client, "xyz", 3, NULL, 0);
+	assert_true(slu_channel_dry(slu_channel_fd(pair->daemon)));
+	assert_true(slu_channel_dry(slu_channel_fd(pair->daemon)));
 }
 
 static void test_bad_packets_are_named_and_the_next_good_one_is_read(void **state)
@@ -344,6 +387,9 @@ int main(void)
 		T(test_a_message_arrives_as_it_was_sent),
 		T(test_a_file_is_passed_and_is_the_same_file),
 		T(test_of_many_files_one_is_kept_and_none_of_a_bad_packet),
+		T(test_files_of_a_client_stay_in_the_socket),
+		T(test_files_are_found_behind_other_packets_and_empty_ones),
+		T(test_without_files_a_socket_can_be_closed),
 		T(test_bad_packets_are_named_and_the_next_good_one_is_read),
 		T(test_the_beginning_of_a_bad_packet_can_be_read),
 		T(test_a_full_queue_is_bounded_and_keeps_the_order),

@@ -124,6 +124,7 @@ static void print_clients(void)
 
 	WHOLE(ask, slu_msg_ask);
 	FIELD(ask, slu_msg_ask, size);
+	FIELD(ask, slu_msg_ask, text);
 }
 
 int main(void)

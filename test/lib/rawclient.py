@@ -38,7 +38,7 @@ FIELDS = {
     "want": "account.tier account.device is_runnable min_bytes all_bytes largest_bytes",
     "rest": "device is_runnable epoch.generation epoch.counter floor_bytes",
     "facts": "device mode device_bytes mapped_bytes ram_bytes disk_bytes moved_in_bytes moved_out_bytes n_launches",
-    "ask": "size",
+    "ask": "size text",
     "answer": "size status",
 }
 PAYLOADS = dict(zip(range(1, 15), "hello welcome limit turn close deny sums want turn turn rest facts ask answer".split()))
@@ -154,12 +154,7 @@ class Raw:
         return True
 
     def ask_text(self, text, size=None):
-        fd = os.memfd_create("ask")
-        try:
-            os.write(fd, text)
-            self.send(pack(ASK, len(text) if size is None else size), [fd])
-        finally:
-            os.close(fd)
+        self.send(pack(ASK, len(text) if size is None else size, text))
 
     def answer(self):
         got = self.expect(ANSWER)
