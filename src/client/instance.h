@@ -11,6 +11,7 @@
  *   helper.c      the thread that talks to the daemon and watches the devices
  *   mover.c       the threads that move units, for each direction and device
  *   ring.c        the host memory that their pieces go through
+ *   gauge.c       how many threads copy, by a measurement
  *   contents.c    the copies of a unit before and after a move
  *   shift.c       the thread that shifts backing between memory and disk
  *   unit.c        the release of units, their state, access to their contents off turn
@@ -22,8 +23,8 @@
  *   serial.c      lets one process at a time make mapping calls
  *   torture.c     a daemon in the process that evicts everything between two calls
  *
- * Below them, without threads or protocol: move.c, pipe.c, staging.c, tiers.c, disk.c, checksum.c
- * and gate.c; sizes.h has the sizes of their copies.
+ * Below them, without threads or protocol: move.c, pipe.c, bulk.c, staging.c, tiers.c, disk.c,
+ * checksum.c and gate.c; sizes.h has the sizes of their copies.
  *
  * Every event goes to the peer under the lock. slu_client_pump() follows and carries out the
  * actions on the same thread: it sends messages, opens and shuts gates, and queues moves. So a gate
@@ -123,6 +124,8 @@ struct slu_client {
 	bool has_shifter;
 	pthread_cond_t shift_wake;	  /* a unit is to be shifted */
 	struct slu_client_unit *shifting; /* for the shifter to take; NULL: none */
+	bool gauge_has_begun;
+	unsigned n_copy_threads; /* a direction, as measured; 0: not known yet */
 	struct slu_client_counts counts;
 
 	/* By place in HELLO. A NULL device with place < n_places was removed; it may come back. */

@@ -2,13 +2,13 @@
 #include "client/move.h"
 
 #include <assert.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/lock.h"
 #include "base/util.h"
+#include "client/bulk.h"
 #include "client/sizes.h"
 #include "client/tiers.h"
 
@@ -92,7 +92,7 @@ static int disk_result(struct slu_move *m, int r)
 static int host_put(struct slu_move *m, uint64_t offset, const void *data, uint64_t bytes)
 {
 	if (!m->disk) {
-		memcpy((char *)m->host + offset, data, bytes);
+		slu_bulk_copy((char *)m->host + offset, data, bytes);
 		return 0;
 	}
 	return disk_result(m, slu_disk_write(m->disk, &m->extent, offset, data, bytes));
@@ -101,7 +101,7 @@ static int host_put(struct slu_move *m, uint64_t offset, const void *data, uint6
 static int host_get(struct slu_move *m, uint64_t offset, void *data, uint64_t bytes)
 {
 	if (!m->disk) {
-		memcpy(data, (char *)m->host + offset, bytes);
+		slu_bulk_copy(data, (char *)m->host + offset, bytes);
 		return 0;
 	}
 	return disk_result(m, slu_disk_read(m->disk, &m->extent, offset, data, bytes));

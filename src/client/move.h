@@ -24,8 +24,9 @@
  *   reap    waits for the device; out: the processor takes the bytes from the buffer
  *   end     releases the old copy, or what was made for the new one
  *
- * One thread calls begin and feed, another may call reap and end. Pieces are fed and reaped in the
- * order of the cuts, each of them once, and all of them before end.
+ * Any thread may feed or reap a piece, several of them at once and in any order, but of a move with
+ * a checksum one after the other in the order of the cuts. Each piece is fed and reaped once, and
+ * all of them before end.
  */
 
 #include <stdbool.h>
@@ -86,14 +87,23 @@ struct slu_move {
 	struct slu_checksum running;
 };
 
+/* Each but the last one is followed by the next. */
+enum slu_piece_stage {
+	SLU_PIECE_CUT,
+	SLU_PIECE_FEEDING, /* a thread is in slu_move_piece_feed() */
+	SLU_PIECE_FED,
+	SLU_PIECE_REAPING, /* a thread is in slu_move_piece_reap() */
+	SLU_PIECE_REAPED,
+};
+
 /* A part of a move: @bytes at @offset of its unit, by way of @buffer. */
 struct slu_piece {
 	struct slu_move *move;
 	uint64_t offset, bytes;
 	void *buffer; /* pinned, or in the host copy itself */
 	struct slu_ticket ticket;
-	bool is_ready; /* fed, may be reaped. Set by the feeder under the lock of both */
-	int r;	       /* the result of feed */
+	enum slu_piece_stage stage; /* kept by pipe.h */
+	int r;			    /* the result of feed, then of reap */
 };
 
 /* Return: 0; BUSY: nothing was done; one of the other conditions, or -errno: nothing changed. */

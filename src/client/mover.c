@@ -7,6 +7,9 @@
  *
  *   queue ──▶ feeder: begin, cut, feed ──▶ under way on the device ──▶ reaper: reap, end ──▶ peer
  *
+ * Where the processor copies between pinned memory and host copies, hands help: threads that feed
+ * (in) or reap (out) pieces besides the two. There are as many as the measurement found useful.
+ *
  * The feeder goes on to the next unit while the device still copies earlier ones. So the copy
  * engine has work as long as there is a unit to move and space in the pinned ring, and neither
  * allocations nor the protocol delay a copy. The peer decides how many moves are under way.
@@ -28,30 +31,110 @@
 #define BUSY_PAUSE_MIN_NS (20 * SLU_NS_PER_US)
 #define BUSY_PAUSE_MAX_NS SLU_NS_PER_MS
 
-/* -- the feeder ---------------------------------------------------------------------------------
- */
-
 /* Return: the result of the move so far; 0 while nothing is wrong. */
 static int job_state(const struct slu_mover_job *j)
 {
 	return !j->r && j->unit->unit.cancel ? SLU_MOVE_E_CANCELLED : j->r;
 }
 
-static void job_feed(struct slu_client *c, struct slu_mover *m, struct slu_mover_job *j)
-{
-	while (!(j->r = job_state(j)) && slu_move_remaining_bytes(&j->move)) {
-		struct slu_piece *p = slu_pipe_put(&m->pipe, &j->move);
+/* -- pieces, by any of the threads of a direction -------------------------------------------------
+ */
 
-		if (!p) {
-			slu_lock_wait(&c->lock, &m->wake, NULL);
-			continue;
-		}
+static struct slu_mover_job *piece_job(const struct slu_piece *p)
+{
+	return slu_container_of(p->move, struct slu_mover_job, move);
+}
+
+/* Return: false while there is none to feed. */
+static bool piece_feed(struct slu_client *c, struct slu_mover *m)
+{
+	struct slu_piece *p = slu_pipe_begin(&m->pipe, SLU_PIECE_CUT);
+	struct slu_mover_job *j;
+
+	if (!p)
+		return false;
+	j = piece_job(p);
+	j->r = job_state(j);
+	if (j->r) {
+		p->stage = SLU_PIECE_REAPED; /* the move has failed: nothing to copy */
+	} else {
 		slu_lock_give(&c->lock);
 		slu_move_piece_feed(p);
 		slu_lock_take(&c->lock);
-		p->is_ready = true;
-		pthread_cond_broadcast(&m->wake);
+		p->stage = SLU_PIECE_FED;
 	}
+	pthread_cond_broadcast(&m->wake);
+	return true;
+}
+
+/* Return: false while there is none to reap. */
+static bool piece_reap(struct slu_client *c, struct slu_mover *m)
+{
+	struct slu_piece *p = slu_pipe_begin(&m->pipe, SLU_PIECE_FED);
+	int r;
+
+	if (!p)
+		return false;
+	slu_lock_give(&c->lock);
+	r = slu_move_piece_reap(p);
+	slu_lock_take(&c->lock);
+	p->r = r;
+	p->stage = SLU_PIECE_REAPED;
+	pthread_cond_broadcast(&m->wake);
+	return true;
+}
+
+static int mover_start_thread(pthread_t *ret_thread, void *(*run)(void *), struct slu_mover *m,
+			      char what)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), "sluice-%s-%u%c",
+		 m->direction == SLU_DIRECTION_IN ? "in" : "out", m->device->index % 10, what);
+	return slu_client_thread(ret_thread, run, m, name);
+}
+
+/* Copies on the side of the host: into the pieces' buffers, or out of them. */
+static void *hand_run(void *data)
+{
+	struct slu_client *c = &slu_client_global;
+	struct slu_mover *m = data;
+	bool is_in = m->direction == SLU_DIRECTION_IN;
+
+	if (m->device->backend->thread_begin)
+		m->device->backend->thread_begin(m->device->data);
+	slu_lock_take(&c->lock);
+	while (!m->is_stopping)
+		if (!(is_in ? piece_feed(c, m) : piece_reap(c, m)))
+			slu_lock_wait(&c->lock, &m->wake, NULL);
+	slu_lock_give(&c->lock);
+	return NULL;
+}
+
+/* Only where the processor copies: without staging the device copies from and to the host copy. */
+static void hands_adjust(struct slu_client *c, struct slu_mover *m)
+{
+	if (!m->pipe.staging.host)
+		return;
+	slu_gauge_begin(c);
+	while (m->n_hands + 1 < slu_gauge_threads(c) &&
+	       !mover_start_thread(&m->hands[m->n_hands], hand_run, m, (char)('c' + m->n_hands)))
+		m->n_hands++;
+}
+
+/* -- the feeder ---------------------------------------------------------------------------------
+ */
+
+static void job_feed(struct slu_client *c, struct slu_mover *m, struct slu_mover_job *j)
+{
+	while (!(j->r = job_state(j)) && slu_move_remaining_bytes(&j->move)) {
+		if (slu_pipe_put(&m->pipe, &j->move))
+			pthread_cond_broadcast(&m->wake);
+		else if (!piece_feed(c, m))
+			slu_lock_wait(&c->lock, &m->wake, NULL);
+	}
+	while (piece_feed(c, m))
+		;
 }
 
 /* Return: false if the unit's commands still run. */
@@ -66,6 +149,7 @@ static bool job_begin(struct slu_client *c, struct slu_mover *m, struct slu_clie
 	while (w->n_pins)
 		slu_client_wait(c, SLU_PEER_NEVER);
 	slu_ring_adjust(c, m);
+	hands_adjust(c, m);
 	j = STAILQ_FIRST(&m->spare);
 	STAILQ_REMOVE_HEAD(&m->spare, link);
 	j->unit = w;
@@ -142,17 +226,14 @@ static void *feeder_run(void *data)
 /* -- the reaper ---------------------------------------------------------------------------------
  */
 
-static void piece_reap(struct slu_client *c, struct slu_mover *m, struct slu_mover_job *j,
-		       struct slu_piece *p)
+/* The oldest piece has ended. */
+static void piece_drop(struct slu_mover *m, const struct slu_piece *p)
 {
-	int r;
+	struct slu_mover_job *j = piece_job(p);
 
-	slu_lock_give(&c->lock);
-	r = slu_move_piece_reap(p);
-	slu_lock_take(&c->lock);
-	slu_pipe_drop(&m->pipe);
 	if (!j->r)
-		j->r = r;
+		j->r = p->r;
+	slu_pipe_drop(&m->pipe);
 	pthread_cond_broadcast(&m->wake);
 }
 
@@ -199,11 +280,11 @@ static void *reaper_run(void *data)
 		/* the oldest piece is of the first move that has any */
 		bool has_piece = p && p->move == &j->move;
 
-		if (has_piece && p->is_ready)
-			piece_reap(c, m, j, p);
+		if (has_piece && p->stage == SLU_PIECE_REAPED)
+			piece_drop(m, p);
 		else if (!has_piece && j && j->is_fed)
 			job_finish(c, m, j);
-		else
+		else if (!piece_reap(c, m))
 			slu_lock_wait(&c->lock, &m->wake, NULL);
 	}
 	slu_lock_give(&c->lock);
@@ -213,16 +294,6 @@ static void *reaper_run(void *data)
 /* -- start and stop -----------------------------------------------------------------------------
  */
 
-static int mover_start_thread(pthread_t *ret_thread, void *(*run)(void *), struct slu_mover *m,
-			      char what)
-{
-	char name[16];
-
-	snprintf(name, sizeof(name), "sluice-%s-%u%c",
-		 m->direction == SLU_DIRECTION_IN ? "in" : "out", m->device->index % 10, what);
-	return slu_client_thread(ret_thread, run, m, name);
-}
-
 static void mover_stop(struct slu_client *c, struct slu_mover *m, unsigned n_threads)
 {
 	slu_lock_take(&c->lock);
@@ -231,6 +302,8 @@ static void mover_stop(struct slu_client *c, struct slu_mover *m, unsigned n_thr
 	slu_lock_give(&c->lock);
 	for (unsigned i = 0; i < n_threads; i++)
 		pthread_join(m->threads[i], NULL);
+	for (unsigned i = 0; i < m->n_hands; i++)
+		pthread_join(m->hands[i], NULL);
 	pthread_cond_destroy(&m->wake);
 }
 

@@ -2,7 +2,8 @@
 #pragma once
 
 /*
- * The threads that move units: one queue and two threads for each direction of each device.
+ * The threads that move units: one queue and two threads for each direction of each device, and
+ * more of them for copies by the processor, if a measurement says so (gauge.h).
  *
  * The functions need the client's lock, except start and stop.
  */
@@ -13,6 +14,7 @@
 #include <sys/queue.h>
 
 #include "client/backend.h"
+#include "client/gauge.h"
 #include "client/pipe.h"
 #include "peer/peer.h"
 
@@ -32,9 +34,11 @@ struct slu_mover {
 	struct slu_client_device *device; /* constant, as is direction */
 	enum slu_direction direction;
 	pthread_t threads[2]; /* the feeder, the reaper */
-	pthread_cond_t wake;  /* a unit in the queue, space in the pipe, or the end */
+	pthread_t hands[SLU_GAUGE_THREADS_MAX - 1];
+	pthread_cond_t wake; /* a unit in the queue, space in the pipe, or the end */
 
 	/* All guarded by the lock. */
+	unsigned n_hands;		      /* threads that copy besides the two */
 	STAILQ_HEAD(, slu_client_unit) queue; /* units whose move has not begun */
 	unsigned n_queued;
 	STAILQ_HEAD(, slu_mover_job) under_way; /* in the order of their pieces */

@@ -38,6 +38,25 @@ struct slu_piece *slu_pipe_put(struct slu_pipe *p, struct slu_move *move)
 	return piece;
 }
 
+struct slu_piece *slu_pipe_begin(struct slu_pipe *p, enum slu_piece_stage stage)
+{
+	const struct slu_move *in_order = NULL; /* its next piece waits for one before it */
+
+	for (unsigned i = 0; i < p->n_pieces; i++) {
+		struct slu_piece *piece = &p->pieces[(p->first + i) % SLU_PIPE_PIECES];
+
+		if (piece->move == in_order)
+			continue;
+		if (piece->stage == stage) {
+			piece->stage = stage + 1;
+			return piece;
+		}
+		if (piece->stage <= stage + 1 && piece->move->wants_sum)
+			in_order = piece->move;
+	}
+	return NULL;
+}
+
 struct slu_piece *slu_pipe_oldest(struct slu_pipe *p)
 {
 	return p->n_pieces ? &p->pieces[p->first] : NULL;

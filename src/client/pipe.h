@@ -6,12 +6,15 @@
  * of units. The device always has more than one of them queued, so the bus is busy between two
  * units and also when our threads wake up late.
  *
- *   put       takes space for the next piece in the pinned ring (without a ring, below the bound)
- *   is_ready  its copy was started or failed to start: the piece has a result
- *   drop      its copy has ended: removes the oldest piece and frees its space
+ *   (put)   -> CUT      takes space in the pinned ring (without a ring, below the bound)
+ *   CUT     -> FEEDING  [slu_pipe_begin]  by the thread that feeds it
+ *   FEEDING -> FED                        its copy was started or failed to start
+ *   FED     -> REAPING  [slu_pipe_begin]  by the thread that reaps it
+ *   REAPING -> REAPED                     its copy has ended: the piece has a result
+ *   REAPED  -> (drop)                     the oldest piece: frees its space
  *
- * One thread puts, one drops, under one lock. A ring is made or freed only while no piece is under
- * way.
+ * One thread puts, one drops, any number of them feeds or reaps, under one lock. A ring is made or
+ * freed only while no piece is under way.
  */
 
 #include <stdbool.h>
@@ -40,6 +43,14 @@ bool slu_pipe_needs_bounce(const struct slu_pipe *pipe, const struct slu_move *m
 
 /* The next piece of @move, of which bytes remain. Return: NULL while the ring is full. */
 struct slu_piece *slu_pipe_put(struct slu_pipe *pipe, struct slu_move *move);
+
+/*
+ * The oldest piece at @stage, CUT or FED, whose next step may begin: the caller makes it. The piece
+ * is at the stage of that step then.
+ *
+ * Return: NULL while there is none. Of a move with a checksum only the first piece counts.
+ */
+struct slu_piece *slu_pipe_begin(struct slu_pipe *pipe, enum slu_piece_stage stage);
 
 /* Return: NULL while nothing is under way. */
 struct slu_piece *slu_pipe_oldest(struct slu_pipe *pipe);

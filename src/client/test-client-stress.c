@@ -34,8 +34,9 @@ struct scenario {
 	uint64_t pinned_bytes;
 	bool has_faults;
 	bool has_restarts;
-	bool has_disk;		/* and little host memory */
-	unsigned disk_fails_at; /* the call of the disk that fails, none that reads; 0: none */
+	unsigned n_copy_threads; /* a direction, without checksums; 0: as measured */
+	bool has_disk;		 /* and little host memory */
+	unsigned disk_fails_at;	 /* the call of the disk that fails, none that reads; 0: none */
 };
 
 static const struct scenario *scenario; /* constant in a child */
@@ -267,6 +268,9 @@ static void stress(void)
 	scripted.device_bytes = scenario->device_bytes;
 	scripted.pinned_bytes = scenario->pinned_bytes;
 	scripted.has_disk = scenario->has_disk;
+	scripted.omits_sums = scenario->n_copy_threads;
+	slu_client_global.gauge_has_begun = scenario->n_copy_threads;
+	slu_client_global.n_copy_threads = scenario->n_copy_threads;
 	slu_test_disk.fail_at = scenario->disk_fails_at;
 	slu_test_disk.spares_reads = true;
 	slu_test_daemon_start(&scripted);
@@ -295,6 +299,9 @@ static void stress(void)
 	pthread_mutex_unlock(&engine.lock);
 	pthread_join(engine_thread, NULL);
 	slu_client_counts(&counts);
+	if (scenario->n_copy_threads)
+		assert(client_device->movers[SLU_DIRECTION_IN].n_hands ==
+		       scenario->n_copy_threads - 1);
 	assert(slu_client_device_owned(client_device) == 0);
 	assert(slu_disk_bytes(&slu_client_global.disk) == 0);
 	assert(!scenario->has_disk || slu_test_disk.n_calls > 0);
@@ -354,6 +361,20 @@ static void contents_are_right_in_mode_mapped(void **state)
 static void contents_are_right_in_mode_launch(void **state)
 {
 	run(&(struct scenario){ .mode = SLU_MODE_LAUNCH, .device_bytes = 4 * UNIT_MAX });
+}
+
+static void contents_are_right_with_several_copy_threads(void **state)
+{
+	run(&(struct scenario){
+		.mode = SLU_MODE_ALL, .pinned_bytes = 64 * SLU_KIB, .n_copy_threads = 3 });
+}
+
+static void contents_are_right_with_several_copy_threads_when_operations_fail(void **state)
+{
+	run(&(struct scenario){ .mode = SLU_MODE_ALL,
+				.pinned_bytes = 64 * SLU_KIB,
+				.n_copy_threads = 3,
+				.has_faults = true });
 }
 
 static void contents_are_right_when_operations_fail(void **state)
@@ -416,6 +437,8 @@ int main(void)
 		cmocka_unit_test(contents_are_right_through_pinned_chunks),
 		cmocka_unit_test(contents_are_right_in_mode_mapped),
 		cmocka_unit_test(contents_are_right_in_mode_launch),
+		cmocka_unit_test(contents_are_right_with_several_copy_threads),
+		cmocka_unit_test(contents_are_right_with_several_copy_threads_when_operations_fail),
 		cmocka_unit_test(contents_are_right_when_operations_fail),
 		cmocka_unit_test(contents_are_right_when_operations_fail_in_mode_launch),
 		cmocka_unit_test(contents_are_right_when_the_daemon_comes_and_goes),

@@ -118,7 +118,7 @@ static void hello(struct session *s, const struct slu_msg_hello *h)
 		.status = daemon->status,
 		.generation = GENERATION,
 		.chunk_bytes = 4096,
-		.checksum_moves = 1,
+		.checksum_moves = !daemon->omits_sums,
 		.allow_mapped = 1,
 		.run_without_daemon = daemon->run_without_daemon,
 	};
