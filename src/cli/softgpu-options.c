@@ -32,7 +32,8 @@ static const struct profile {
 	const char *name;
 	unsigned scale;
 } profiles[] = {
-#define DEV_SETTING_PROFILE(name, card, memory, context, in, in_b, out, out_b, fault, scale) \
+#define DEV_SETTING_PROFILE(name, card, memory, context, in, in_b, out, out_b, pageable, fault, \
+			    scale)                                                              \
 	{ name, scale },
 #include "softgpu/settings.def"
 };

@@ -21,7 +21,7 @@
 #include "base/util.h"
 #include "softgpu/driver/card-export.h"
 
-#define TRAITS_MAGIC UINT64_C(0x6472614375506753)
+#define TRAITS_MAGIC UINT64_C(0x6472614375506754)
 #define SCRUB_CHUNK  (UINT64_C(1) << 18)
 
 static_assert(sizeof(struct dev_card_shared) <= DEV_BOARD_USER_BYTES,
@@ -89,6 +89,7 @@ static void write_traits(struct dev_card_traits *t, const struct dev_settings *s
 	t->in_both = s->profile->in_both / s->scale;
 	t->out_alone = s->profile->out_alone / s->scale;
 	t->out_both = s->profile->out_both / s->scale;
+	t->pageable = s->profile->pageable / s->scale;
 	t->fault_ns = s->profile->fault_ns;
 	t->scale = s->scale;
 	snprintf(t->profile, sizeof(t->profile), "%s", s->profile->name);

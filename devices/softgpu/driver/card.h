@@ -25,6 +25,7 @@
 struct dev_card_traits {
 	uint64_t magic;
 	uint64_t in_alone, in_both, out_alone, out_both; /* bytes a second, scaled; 0: unlimited */
+	uint64_t pageable; /* the same for one copy from or to pageable memory, either way */
 	uint64_t fault_ns; /* what a page fault of a kernel costs beside the bytes */
 	uint32_t scale;
 	char profile[20];

@@ -20,6 +20,7 @@ struct dev_profile {
 	/* bytes a second, one direction alone and beside the other one */
 	uint64_t in_alone, in_both;
 	uint64_t out_alone, out_both;
+	uint64_t pageable; /* bytes a second of a copy from or to pageable memory, either way */
 	uint64_t fault_ns; /* of a kernel's page fault, beside its bytes */
 	unsigned default_scale;
 };

@@ -19,6 +19,7 @@
 #define OUT_ALONE (37800000000.0 / 256)
 #define IN_BOTH	  (34700000000.0 / 256)
 #define OUT_BOTH  (28800000000.0 / 256)
+#define PAGEABLE  (12000000000.0 / 256) /* assumed */
 
 static struct dev_board *board;
 static CUdeviceptr one, two;
@@ -180,6 +181,38 @@ static void the_same_direction_queues(void **state)
 	assert_near(first_ms > second_ms ? first_ms : second_ms, 2 * alone, 0.03);
 }
 
+/* The engines are busy as long as with pinned memory: what takes longer is the driver's own copy.
+ */
+static void pageable_memory_is_slower_and_leaves_the_engines_free(void **state)
+{
+	struct engines before = look(), after;
+	unsigned char *pageable = malloc(PART);
+	CUevent a, b, c;
+
+	assert_non_null(pageable);
+	memset(pageable, 3, PART);
+	assert_cu(cuEventCreate(&a, 0));
+	assert_cu(cuEventCreate(&b, 0));
+	assert_cu(cuEventCreate(&c, 0));
+	assert_cu(cuEventRecord(a, NULL));
+	assert_cu(cuMemcpyHtoDAsync_v2(one, pageable, PART, NULL));
+	assert_cu(cuEventRecord(b, NULL));
+	assert_cu(cuMemcpyDtoHAsync_v2(pageable, one, PART, NULL));
+	assert_cu(cuEventRecord(c, NULL));
+	assert_cu(cuStreamSynchronize(NULL));
+	after = look();
+	assert_near((double)(after.in.busy_ns - before.in.busy_ns), PART / IN_ALONE * 1e9, 0.01);
+	assert_near((double)(after.out.busy_ns - before.out.busy_ns), PART / OUT_ALONE * 1e9, 0.01);
+	/* calls that wait for pageable memory come between: at least this long */
+	assert_true(elapsed_ms(a, b) >= PART / PAGEABLE * 1e3 * 0.99);
+	assert_true(elapsed_ms(b, c) >= PART / PAGEABLE * 1e3 * 0.99);
+	assert_true(PART / PAGEABLE > 2 * PART / IN_ALONE);
+	assert_cu(cuEventDestroy_v2(a));
+	assert_cu(cuEventDestroy_v2(b));
+	assert_cu(cuEventDestroy_v2(c));
+	free(pageable);
+}
+
 static void copies_inside_the_device_take_no_bus(void **state)
 {
 	struct engines before = look(), after;
@@ -290,6 +323,7 @@ int main(void)
 		cmocka_unit_test(a_copy_takes_the_time_of_its_direction),
 		cmocka_unit_test(opposite_directions_overlap),
 		cmocka_unit_test(the_same_direction_queues),
+		cmocka_unit_test(pageable_memory_is_slower_and_leaves_the_engines_free),
 		cmocka_unit_test(copies_inside_the_device_take_no_bus),
 		cmocka_unit_test(mapped_memory_takes_the_bus),
 		cmocka_unit_test(contents_survive_the_way_over_the_bus),

@@ -18,15 +18,18 @@ struct pace {
 	struct dev_card *in, *out; /* whose engines they take; NULL: none */
 	uint64_t bytes;
 	uint64_t slice_bytes;
-	uint64_t at_ns; /* the device's time */
+	uint64_t slowest; /* bytes a second of the processor's part; 0: it has none */
+	uint64_t at_ns;	  /* the device's time */
 };
 
 static void copy_flush(struct pace *pace)
 {
-	uint64_t in_ns = 0, out_ns = 0;
+	uint64_t in_ns = 0, out_ns = 0, cpu_ns = 0;
 
 	if (!pace->bytes)
 		return;
+	if (pace->slowest)
+		cpu_ns = pace->at_ns + pace->bytes * SLU_NS_PER_S / pace->slowest;
 	if (pace->out)
 		out_ns = dev_card_book(pace->out, DEV_BOARD_ENGINE_OUT, pace->bytes, pace->at_ns);
 	if (pace->in)
@@ -34,14 +37,19 @@ static void copy_flush(struct pace *pace)
 	pace->bytes = 0;
 	pace->at_ns = SLU_MAX(pace->at_ns, in_ns);
 	pace->at_ns = SLU_MAX(pace->at_ns, out_ns);
+	pace->at_ns = SLU_MAX(pace->at_ns, cpu_ns);
 	dev_card_sleep_until(slu_sub_floor(pace->at_ns, AHEAD_NS));
 }
 
-static void copy_go(struct pace *pace, struct dev_card *in, struct dev_card *out)
+static void copy_go(struct pace *pace, struct dev_card *in, struct dev_card *out, bool is_pageable)
 {
-	if (pace->in == in && pace->out == out)
+	const struct dev_card *card = in ? in : out;
+	uint64_t slowest = card && is_pageable ? card->shared->traits.pageable : 0;
+
+	if (pace->in == in && pace->out == out && pace->slowest == slowest)
 		return;
 	copy_flush(pace);
+	pace->slowest = slowest;
 	pace->in = in;
 	pace->out = out;
 	pace->slice_bytes = UINT64_MAX;
@@ -82,9 +90,10 @@ static bool copy_row(struct dev_card *card, struct pace *pace, uint64_t dst, uin
 		dst_here = to == DEV_MEMORY_DEVICE;
 		src_here = from == DEV_MEMORY_DEVICE;
 		if (dst_here && src_here && dst_card == src_card)
-			copy_go(pace, NULL, NULL);
+			copy_go(pace, NULL, NULL, false);
 		else
-			copy_go(pace, dst_here ? dst_card : NULL, src_here ? src_card : NULL);
+			copy_go(pace, dst_here ? dst_card : NULL, src_here ? src_card : NULL,
+				to == DEV_MEMORY_PAGEABLE || from == DEV_MEMORY_PAGEABLE);
 		n = SLU_MIN(n, n_src);
 		n = SLU_MIN(n, pace->slice_bytes - pace->bytes);
 		memmove(dev_window_place(&dev_driver.window, dst),

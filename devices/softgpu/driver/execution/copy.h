@@ -6,6 +6,9 @@
  * card would need; the copy is not done before. It goes in slices of about a millisecond, so that
  * two programs that copy the same way share the engine as on a card.
  *
+ * A copy from or to pageable memory goes through the processor as well, and is not done before that
+ * part of it is: it leaves the engine free meanwhile.
+ *
  * Memory may be taken away under a copy (cuMemUnmap waits for nobody). Such a copy breaks its
  * context with an illegal address, as on a card.
  */
