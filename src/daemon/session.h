@@ -52,6 +52,7 @@ struct slu_session {
 	/* OUTSIDE */
 	char name[SLU_WIRE_NAME_MAX];
 	char why[192];
+	bool is_kicked; /* a user has ended its process */
 };
 
 /*

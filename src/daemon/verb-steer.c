@@ -50,9 +50,9 @@ struct steering {
 	const char *done;   /* "Parked" */
 	const char *same;   /* of a program that does not change: "was parked already" */
 	const char *nobody; /* of all of them if none does: "No program was left to park." */
-	bool (*is_needed)(const struct slu_program *program); /* NULL: always */
+	bool (*is_needed)(const struct slu_program *program);
 	int (*act)(struct slu_server *server, struct slu_program *program);
-	int (*act_refused)(const struct slu_session *session); /* NULL: it cannot be */
+	int (*act_refused)(struct slu_session *session); /* NULL: it cannot be */
 };
 
 static void list_program(json_t *list, const char *name, pid_t pid)
@@ -87,11 +87,10 @@ static unsigned list_meant(const struct slu_answer *answer, const struct steerin
 	unsigned n = 0;
 
 	LIST_FOREACH (program, &answer->view.server->programs, entry) {
-		bool is_needed = !verb->is_needed || verb->is_needed(program);
-
 		if (!is_steered(answer, program, who))
 			continue;
-		list_program(is_needed ? changes : others, program->name, program->pid);
+		list_program(verb->is_needed(program) ? changes : others, program->name,
+			     program->pid);
 		n++;
 	}
 	return n;
@@ -113,9 +112,9 @@ static void act_on_meant(struct slu_answer *answer, const struct steering *verb,
 
 /* Programs that run without us: they can be ended and nothing else. Return: how many are meant. */
 static unsigned act_on_refused(struct slu_answer *answer, const struct steering *verb,
-			       const char *who, json_t *changes)
+			       const char *who, json_t *changes, json_t *others)
 {
-	const struct slu_session *session;
+	struct slu_session *session;
 	unsigned n = 0;
 	int r;
 
@@ -123,6 +122,10 @@ static unsigned act_on_refused(struct slu_answer *answer, const struct steering 
 		if (!is_refused(answer, session, who) || answer->status)
 			continue;
 		n++;
+		if (session->is_kicked) {
+			list_program(others, session->name, session->pid);
+			continue;
+		}
 		r = verb->act_refused ? verb->act_refused(session) : 0;
 		if (!verb->act_refused)
 			slu_answer_no(answer, EOPNOTSUPP,
@@ -192,7 +195,7 @@ static void programs_steer(struct slu_answer *answer, const struct steering *ver
 	/* where both have the name, the ones that share are steered and the others stay as they are
 	 */
 	if (!answer->status && (!n || verb->act_refused))
-		n += act_on_refused(answer, verb, who, changes);
+		n += act_on_refused(answer, verb, who, changes, others);
 	if (!n && who)
 		say_unknown(answer, who);
 	if (!answer->status) {
@@ -239,20 +242,32 @@ static int kick_process(int pidfd, const char *name, pid_t pid)
 	return 0;
 }
 
-static int program_kick(struct slu_server *server, struct slu_program *program)
+/* The kernel takes a while to end a process with much memory: until then it is in the list. */
+static bool is_not_kicked(const struct slu_program *program)
 {
-	(void)server;
-	return slu_fold(kick_process(program->pidfd, program->name, program->pid));
+	return !program->is_kicked;
 }
 
-static int kick_refused(const struct slu_session *session)
+static int program_kick(struct slu_server *server, struct slu_program *program)
+{
+	int r = kick_process(program->pidfd, program->name, program->pid);
+
+	(void)server;
+	program->is_kicked |= !r;
+	return slu_fold(r);
+}
+
+static int kick_refused(struct slu_session *session)
 {
 	slu_cleanup(slu_closep) int pidfd =
 		slu_process_open_peer(slu_channel_fd(session->channel), session->pid);
+	int r;
 
 	if (pidfd < 0)
 		return slu_fold(pidfd);
-	return slu_fold(kick_process(pidfd, session->name, session->pid));
+	r = kick_process(pidfd, session->name, session->pid);
+	session->is_kicked = !r;
+	return slu_fold(r);
 }
 
 void slu_verb_park(struct slu_answer *answer)
@@ -277,8 +292,10 @@ void slu_verb_unpark(struct slu_answer *answer)
 
 void slu_verb_kick(struct slu_answer *answer)
 {
-	static const struct steering verb = { "Ended", "",	     "There was no program to end.",
-					      NULL,    program_kick, kick_refused };
+	static const struct steering verb = {
+		"Ended",       "was ended already", "There was no program to end.",
+		is_not_kicked, program_kick,	    kick_refused
+	};
 
 	programs_steer(answer, &verb);
 }

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A real sluiced and honest raw clients: joining, turns, seeing, steering, dying."""
 
+import json
 import os
 import pathlib
 import signal
@@ -149,7 +150,16 @@ def a_kicked_program_ends():
         for word in ("sevrer", "serv"):
             status, answer = w.ask(verb="kick", program=word)
             check(status and "Did you mean 'server'?" in answer["hint"], "one that is nearly called so is named", answer)
-        w.answer(verb="kick", program="server")
+        # both requests are there before the daemon reads: it answers the second before it hears of the death
+        w.daemon.send_signal(signal.SIGSTOP)
+        with w.raw() as first, w.raw() as second:
+            for raw in (first, second):
+                raw.ask_text(json.dumps({"verb": "kick", "program": "server"}).encode())
+            w.daemon.send_signal(signal.SIGCONT)
+            said = sorted((raw.answer()[1] for raw in (first, second)), key=lambda answer: answer["message"])
+        check([answer["message"] for answer in said] == [f"Ended server (pid {a.pid}).", f"server (pid {a.pid}) was ended already."],
+              "the second says that it came too late", said)
+        check([len(answer["programs"]) for answer in said] == [1, 0], "and lists no program", said)
         check(a.process.wait(timeout=60) == -signal.SIGKILL, "it was killed")
         wait_until("it is gone", lambda: not w.programs_by_name())
 
