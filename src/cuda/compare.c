@@ -6,7 +6,6 @@
 #include "client/backend.h"
 #include "cuda/device.h"
 
-#define RETRY_EVERY	  16 /* extents for which a copy seems faster */
 #define TRUSTED_DIFFERENT 2  /* differences in a row that make no rule yet */
 #define SKIP_BITS_MAX	  6
 
@@ -26,27 +25,23 @@ void slu_cuda_comparer_deinit(struct slu_cuda_comparer *c)
 void slu_cuda_comparer_copy_begins(struct slu_cuda_comparer *c)
 {
 	slu_lock_take(&c->lock);
-	slu_speed_begin(&c->out_speed, slu_clock_now_ns());
+	slu_speed_begin(&c->cost.copy_speed, slu_clock_now_ns());
 	slu_lock_give(&c->lock);
 }
 
 void slu_cuda_comparer_copy_ends(struct slu_cuda_comparer *c, uint64_t bytes)
 {
 	slu_lock_take(&c->lock);
-	slu_speed_end(&c->out_speed, slu_clock_now_ns(), bytes);
+	slu_speed_end(&c->cost.copy_speed, slu_clock_now_ns(), bytes);
 	slu_lock_give(&c->lock);
 }
 
 static bool comparer_is_worth_it(struct slu_cuda_comparer *c, uint64_t bytes)
 {
-	uint64_t hash_ns, copy_ns;
 	bool is_worth;
 
 	slu_lock_take(&c->lock);
-	hash_ns = slu_speed_guess_ns(&c->hash_speed, bytes);
-	copy_ns = slu_speed_guess_ns(&c->out_speed, bytes);
-	is_worth =
-		!hash_ns || !copy_ns || hash_ns < copy_ns || ++c->n_not_hashed % RETRY_EVERY == 0;
+	is_worth = slu_hash_cost_is_worth_it(&c->cost, bytes);
 	slu_lock_give(&c->lock);
 	return is_worth;
 }
@@ -56,7 +51,7 @@ static void comparer_learn(struct slu_cuda_comparer *c, uint64_t took_ns, uint64
 	if (!took_ns)
 		return;
 	slu_lock_take(&c->lock);
-	slu_speed_note(&c->hash_speed, took_ns, bytes);
+	slu_speed_note(&c->cost.hash_speed, took_ns, bytes);
 	slu_lock_give(&c->lock);
 }
 

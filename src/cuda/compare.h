@@ -27,7 +27,7 @@
 
 #include "base/lock.h"
 #include "client/digest.h"
-#include "client/speed.h"
+#include "client/hash-cost.h"
 #include "cuda/hasher.h"
 
 struct slu_cuda_device;
@@ -37,8 +37,7 @@ struct slu_unit;
 struct slu_cuda_comparer {
 	struct slu_cuda_hasher hasher; /* used by the feeder of moves out */
 	struct slu_lock lock;	       /* SLU_LOCK_LEAF, for what follows */
-	struct slu_speed hash_speed, out_speed;
-	unsigned n_not_hashed;
+	struct slu_hash_cost cost;
 };
 
 enum slu_cuda_draft { SLU_CUDA_DRAFT_NONE, SLU_CUDA_DRAFT_FRESH, SLU_CUDA_DRAFT_COPYING };

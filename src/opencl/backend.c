@@ -119,7 +119,7 @@ static void ticket_begin(struct slu_device *device, struct slu_ticket *ticket, u
 {
 	ticket->data[1] = bytes;
 	slu_layer_take();
-	slu_speed_begin(&device->out_speed, slu_clock_now_ns());
+	slu_speed_begin(&device->hash_cost.copy_speed, slu_clock_now_ns());
 	slu_layer_give();
 }
 
@@ -128,7 +128,7 @@ static void ticket_end(struct slu_device *device, const struct slu_ticket *ticke
 	if (!ticket->data[1])
 		return;
 	slu_layer_take();
-	slu_speed_end(&device->out_speed, slu_clock_now_ns(), ticket->data[1]);
+	slu_speed_end(&device->hash_cost.copy_speed, slu_clock_now_ns(), ticket->data[1]);
 	slu_layer_give();
 }
 

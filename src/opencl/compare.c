@@ -5,11 +5,10 @@
  * the digest of its copy (hasher.h). Meanwhile the processor takes that of the backing, once for
  * each version.
  *
- * A unit is compared where that is faster than to copy its bytes out, as both were measured on this
- * device; every RETRY_EVERY-th time in spite of that, because the measurement may have been
- * disturbed. The time of a digest is the device's own time for it: the wait behind the program's
- * kernels may be many times as long and says nothing about digests. An object that was found
- * changed once has a kernel that breaks its promise: it is not compared again.
+ * A unit is compared where that is faster than to copy its bytes out (client/hash-cost.h). The time
+ * of a digest is the device's own time for it: the wait behind the program's kernels may be many
+ * times as long and says nothing about digests. An object that was found changed once has a kernel
+ * that breaks its promise: it is not compared again.
  *
  * Images need no digest: the type of an image proves what a kernel may do to it (argument.h). An
  * object in the program's own memory is mapped, which copies nothing where that memory is shared.
@@ -23,21 +22,16 @@
 #include "opencl/hasher.h"
 #include "opencl/real.h"
 
-#define MIN_BYTES   (64 * SLU_KIB) /* below this the calls cost more than the bytes */
-#define RETRY_EVERY 16
+#define MIN_BYTES (64 * SLU_KIB) /* below this the calls cost more than the bytes */
 
 static bool compare_is_worth_it(struct slu_device *device, uint64_t bytes)
 {
-	uint64_t hash_ns, copy_ns;
 	bool is_worth;
 
 	if (bytes < MIN_BYTES)
 		return false;
 	slu_layer_take();
-	hash_ns = slu_speed_guess_ns(&device->hash_speed, bytes);
-	copy_ns = slu_speed_guess_ns(&device->out_speed, bytes);
-	is_worth = !hash_ns || !copy_ns || hash_ns < copy_ns ||
-		   ++device->n_not_hashed % RETRY_EVERY == 0;
+	is_worth = slu_hash_cost_is_worth_it(&device->hash_cost, bytes);
 	slu_layer_give();
 	return is_worth;
 }
@@ -45,7 +39,7 @@ static bool compare_is_worth_it(struct slu_device *device, uint64_t bytes)
 static void hash_speed_learn(struct slu_device *device, uint64_t took_ns, uint64_t bytes)
 {
 	slu_layer_take();
-	slu_speed_note(&device->hash_speed, took_ns, bytes);
+	slu_speed_note(&device->hash_cost.hash_speed, took_ns, bytes);
 	slu_layer_give();
 }
 

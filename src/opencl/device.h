@@ -17,7 +17,7 @@
 
 #include "client/client.h"
 #include "opencl/layer.h"
-#include "client/speed.h"
+#include "client/hash-cost.h"
 
 enum slu_device_state {
 	SLU_DEVICE_NONE,
@@ -42,9 +42,8 @@ struct slu_device {
 	_Atomic bool is_crowded;  /* each launch is reported to the client */
 	_Atomic uint64_t n_fast;  /* launches not reported to the client yet */
 
-	/* the cost of comparing (compare.c); guarded by the layer's lock */
-	struct slu_speed out_speed, hash_speed;
-	uint64_t n_not_hashed; /* because copying was the quicker */
+	/* of comparing (compare.c); guarded by the layer's lock */
+	struct slu_hash_cost hash_cost;
 };
 
 /* The device behind @handle, sub-devices by their root; NULL if there is none or memory is out. */
