@@ -6,7 +6,7 @@
 #include "client/backend.h"
 #include "cuda/device.h"
 
-#define TRUSTED_DIFFERENT 2  /* differences in a row that make no rule yet */
+#define TRUSTED_DIFFERENT 2 /* differences in a row that make no rule yet */
 #define SKIP_BITS_MAX	  6
 
 void slu_cuda_comparer_init(struct slu_cuda_comparer *c)

@@ -6,9 +6,9 @@
  * the aliases of a program's handles.
  *
  * Some drivers were reported to hang when two processes make these calls at the same time. So each
- * call is serialised between processes if the client asks for it (wire/serial.h), and a failure that
- * neither a lack of memory nor a dead context explains is reported to the client, which may ask for
- * it from then on.
+ * call is serialised between processes if the client asks for it (wire/serial.h), and a failure
+ * that neither a lack of memory nor a dead context explains is reported to the client, which may
+ * ask for it from then on.
  */
 
 #include <stdbool.h>

@@ -139,17 +139,14 @@ void slu_pool_block_leave_used(struct slu_pool_space *s, struct slu_pool_block *
 	s->stats.used_bytes -= block->bytes;
 }
 
-struct slu_pool_block *slu_pool_block_find_used(const struct slu_pool_space *s, uint64_t address)
+struct slu_pool_block *slu_pool_block_find_used(struct slu_pool_space *s, uint64_t address)
 {
-	struct slu_pool_block *block = RB_ROOT(&s->used), *found = NULL;
+	struct slu_pool_block key = { .address = address };
+	struct slu_pool_block *above = RB_NFIND(slu_pool_used, &s->used, &key);
 
-	while (block) {
-		if (block->address <= address)
-			found = block;
-		block = block->address <= address ? RB_RIGHT(block, by_address)
-						  : RB_LEFT(block, by_address);
-	}
-	return found;
+	if (!above)
+		return RB_MAX(slu_pool_used, &s->used);
+	return above->address == address ? above : RB_PREV(slu_pool_used, &s->used, above);
 }
 
 struct slu_pool_block *slu_pool_block_find_bytes(struct slu_pool_frees *frees, uint64_t bytes)

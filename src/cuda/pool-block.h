@@ -76,8 +76,7 @@ void slu_pool_block_enter_used(struct slu_pool_space *space, struct slu_pool_blo
 void slu_pool_block_leave_used(struct slu_pool_space *space, struct slu_pool_block *block);
 
 /* The block in use that begins at @address, or last before it; or NULL. */
-struct slu_pool_block *slu_pool_block_find_used(const struct slu_pool_space *space,
-						uint64_t address);
+struct slu_pool_block *slu_pool_block_find_used(struct slu_pool_space *space, uint64_t address);
 
 /* Out of what is free. Frees of a stream that are empty are kept for the next one. */
 void slu_pool_block_leave_frees(struct slu_pool_space *space, struct slu_pool_block *block);

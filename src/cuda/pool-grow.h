@@ -10,8 +10,8 @@
 #include "cuda/pool-list.h"
 
 /*
- * Makes a segment for an allocation of @bytes. One thread makes it, and the threads that wait for it
- * share it, so the caller looks for a block again.
+ * Makes a segment for an allocation of @bytes. One thread makes it, and the threads that wait for
+ * it share it, so the caller looks for a block again.
  */
 CUresult slu_cuda_pool_grow_locked(struct slu_cuda_pool *pool, uint64_t bytes,
 				   uint64_t asked_bytes);

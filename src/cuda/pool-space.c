@@ -239,7 +239,7 @@ bool slu_pool_space_next_ready(const struct slu_pool_space *s, uint64_t address,
 	return true;
 }
 
-bool slu_pool_space_find(const struct slu_pool_space *s, uint64_t address,
+bool slu_pool_space_find(struct slu_pool_space *s, uint64_t address,
 			 struct slu_pool_space_block *ret_block)
 {
 	const struct slu_pool_block *block = slu_pool_block_find_used(s, address);

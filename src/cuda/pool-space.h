@@ -87,7 +87,7 @@ bool slu_pool_space_next_ready(const struct slu_pool_space *space, uint64_t addr
 			       uint64_t *ret_address, uint64_t *ret_bytes);
 
 /* The block in use that contains @address. Return: whether there is one. */
-bool slu_pool_space_find(const struct slu_pool_space *space, uint64_t address,
+bool slu_pool_space_find(struct slu_pool_space *space, uint64_t address,
 			 struct slu_pool_space_block *ret_block);
 
 const struct slu_pool_space_stats *slu_pool_space_stats(const struct slu_pool_space *space);

@@ -8,8 +8,8 @@
 #include "cuda/device.h"
 
 /*
- * Waits until some stream of @device has come past frees. Return: whether one has. Does not wait for
- * a device that waits for the host: that may be this thread.
+ * Waits until some stream of @device has come past frees. Return: whether one has. Does not wait
+ * for a device that waits for the host: that may be this thread.
  */
 bool slu_cuda_pool_wait_device(struct slu_cuda_device *device);
 

@@ -65,7 +65,7 @@ struct slu_program {
 	struct slu_session *session;
 	bool is_orphan;
 	bool is_kicked; /* a user has ended it; the kernel has yet to */
-	int slot; /* in the roster */
+	int slot;	/* in the roster */
 	struct slu_charge charge;
 	uint64_t excess_ns; /* the last EXCESS that was recorded; 0: never */
 	unsigned n_devices;
