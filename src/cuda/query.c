@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "cuda/addresses.h"
 #include "cuda/capture.h"
 #include "cuda/memory.h"
 #include "cuda/pool.h"
 #include "cuda/real.h"
-#include "cuda/vmm.h"
 
 /* What is known of an address. */
 struct pointer {
@@ -24,9 +24,9 @@ struct pointer {
 
 static bool pointer_find_mapped(CUdeviceptr address, struct pointer *ret_pointer)
 {
-	struct slu_vmm_view view;
+	struct slu_cuda_addresses_view view;
 
-	if (!slu_cuda_vmm_look(address, &view))
+	if (!slu_cuda_addresses_look(address, &view))
 		return false;
 	*ret_pointer = (struct pointer){
 		.base = view.address,
