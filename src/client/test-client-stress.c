@@ -21,7 +21,7 @@
 #include "client/instance.h"
 #include "client/test-daemon.h"
 #include "client/test-device.h"
-#include "client/test-disk-calls.h"
+#include "client/test-faulty-disk.h"
 
 #define N_THREADS  4
 #define N_THINGS   6 /* a thread at most */
@@ -324,7 +324,7 @@ static void run(const struct scenario *s)
 	int status = -1;
 	pid_t pid;
 
-	if (s->has_disk && !slu_test_disk_is_there())
+	if (s->has_disk && !slu_test_disk_is_present())
 		skip();
 	first_seed = slu_test_seed(4711);
 	n_ops = ops	      ? (unsigned)strtoul(ops, NULL, 0)

@@ -19,7 +19,7 @@
 
 #include "base/filesystem.h"
 #include "base/util.h"
-#include "client/test-disk-calls.h"
+#include "client/test-faulty-disk.h"
 
 #define PAGE SLU_DISK_ALIGN
 
@@ -333,7 +333,7 @@ int main(void)
 		cmocka_unit_test(a_file_that_ends_early_is_an_error_not_a_loop),
 	};
 
-	if (!slu_test_disk_is_there()) {
+	if (!slu_test_disk_is_present()) {
 		puts("1..0 # SKIP " SLU_TEST_FOLDER " is not on disk");
 		return 0;
 	}

@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #include "base/util.h"
-#include "client/test-disk-calls.h"
+#include "client/test-faulty-disk.h"
 #include "client/test-move.h"
 #include "client/tiers.h"
 
@@ -182,7 +182,7 @@ int main(void)
 		cmocka_unit_test(a_disk_that_has_died_says_so),
 	};
 
-	if (!slu_test_disk_is_there()) {
+	if (!slu_test_disk_is_present()) {
 		puts("1..0 # SKIP " SLU_TEST_FOLDER " is not on disk");
 		return 0;
 	}

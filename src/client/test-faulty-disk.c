@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "client/test-disk-calls.h"
+#include "client/test-faulty-disk.h"
 
 #include "base/filesystem.h"
 
 struct slu_test_disk slu_test_disk;
 
-bool slu_test_disk_is_there(void)
+bool slu_test_disk_is_present(void)
 {
 	struct slu_filesystem fs;
 
