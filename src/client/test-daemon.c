@@ -76,7 +76,7 @@ static void limit_backing(struct session *s, uint64_t bytes)
 	if (!s->daemon->has_disk || s->backing_is_pending)
 		return;
 	s->backing_is_pending = true;
-	send_limit_at(s, SLU_TIER_BACKING, 0, bytes, ++s->backing_seq,
+	send_limit_at(s, SLU_TIER_PAGEABLE, 0, bytes, ++s->backing_seq,
 		      draw(s) % 2 ? SLU_PACE_AHEAD : SLU_PACE_NONE);
 }
 
@@ -137,7 +137,7 @@ static void hello(struct session *s, const struct slu_msg_hello *h)
 		send_limit(s, SLU_TIER_DISK, 0, PLENTY, 1);
 		limit_backing(s, 0);
 	} else {
-		send_limit(s, SLU_TIER_BACKING, 0, PLENTY, 1);
+		send_limit(s, SLU_TIER_PAGEABLE, 0, PLENTY, 1);
 	}
 	send_limit(s, SLU_TIER_PINNED, 0, daemon->pinned_bytes, 1);
 	s->n_devices = h->n_devices;
@@ -156,7 +156,7 @@ static void sums(struct session *s, const struct slu_msg_sums *m)
 	unsigned d = m->account.device;
 	struct slu_message turn = { 0 };
 
-	if (m->account.tier == SLU_TIER_BACKING && m->seq == s->backing_seq)
+	if (m->account.tier == SLU_TIER_PAGEABLE && m->seq == s->backing_seq)
 		s->backing_is_pending = false;
 	if (m->account.tier != SLU_TIER_DEVICE || d >= s->n_devices || m->seq != s->devices[d].seq)
 		return;
@@ -187,7 +187,7 @@ static void want(struct session *s, const struct slu_msg_want *m)
 {
 	struct slu_message deny = { 0 };
 
-	if (m->account.tier == SLU_TIER_BACKING)
+	if (m->account.tier == SLU_TIER_PAGEABLE)
 		limit_backing(s, m->all_bytes);
 	if (m->account.tier != SLU_TIER_DEVICE || !s->daemon->deny_above_bytes ||
 	    m->all_bytes <= s->daemon->deny_above_bytes)

@@ -97,7 +97,7 @@ static void torture_welcome(struct slu_torture *t, const struct slu_msg_hello *h
 	t->n_devices = hello->n_devices;
 	if (t->on_disk)
 		strcpy(torture_push(t, SLU_MSG_DISK)->disk.folder, DISK_FOLDER);
-	torture_limit(t, t->on_disk ? SLU_TIER_DISK : SLU_TIER_BACKING, 0, PLENTY);
+	torture_limit(t, t->on_disk ? SLU_TIER_DISK : SLU_TIER_PAGEABLE, 0, PLENTY);
 	torture_limit(t, SLU_TIER_PINNED, 0, PLENTY);
 	for (unsigned d = 0; d < t->n_devices; d++)
 		torture_give(t, d);
@@ -112,7 +112,7 @@ void slu_torture_say(struct slu_torture *t, const struct slu_message *m)
 		torture_welcome(t, &m->hello);
 		break;
 	case SLU_MSG_WANT: /* more than plenty, or there is no disk: it will not come */
-		if (m->want.account.tier == SLU_TIER_BACKING)
+		if (m->want.account.tier == SLU_TIER_PAGEABLE)
 			torture_push(t, SLU_MSG_DENY)->deny.account = m->want.account;
 		break;
 	case SLU_MSG_REST:

@@ -57,7 +57,7 @@ int slu_core_client_new(struct slu_core *core, uint64_t id, uint64_t group_id,
 	client->group = group;
 	client->standing = SLU_CORE_ORPHAN;
 	slu_core_account_init(&client->pinned, &core->pinned, client, NULL);
-	slu_core_account_init(&client->backing, &core->backing, client, NULL);
+	slu_core_account_init(&client->pageable, &core->pageable, client, NULL);
 	slu_core_account_init(&client->disk, &core->disk, client, NULL);
 	TAILQ_INSERT_TAIL(&core->clients, client, link);
 	TAILQ_INSERT_TAIL(&group->members, client, member_link);
@@ -79,7 +79,7 @@ void slu_core_client_free(struct slu_core *core, struct slu_core_client *client)
 					   core->now_ns);
 	}
 	slu_core_account_deinit(&client->pinned);
-	slu_core_account_deinit(&client->backing);
+	slu_core_account_deinit(&client->pageable);
 	slu_core_account_deinit(&client->disk);
 	TAILQ_REMOVE(&core->clients, client, link);
 	TAILQ_REMOVE(&group->members, client, member_link);

@@ -38,7 +38,7 @@ struct slu_core_client {
 	enum slu_core_standing standing;
 	unsigned n_seats;
 	struct slu_core_seat seats[SLU_WIRE_DEVICES_MAX];
-	struct slu_core_account pinned, backing, disk;
+	struct slu_core_account pinned, pageable, disk;
 	struct slu_core_bounds bounds; /* on backing in memory and on disk, shared with others */
 	uint64_t staging_bytes;	       /* of pinned: granted for staging; 0: the budget had none */
 	bool never_pins;	       /* none of its devices has a use for pinned memory */

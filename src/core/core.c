@@ -83,7 +83,7 @@ int slu_core_new(const struct slu_core_config *config, uint64_t now_ns, struct s
 	TAILQ_INIT(&core->groups);
 	TAILQ_INIT(&core->spare_groups);
 	slu_core_capacity_init(&core->pinned, false, config->pinned_bytes, 0, now_ns);
-	slu_core_capacity_init(&core->backing, false, config->backing_bytes, 0, now_ns);
+	slu_core_capacity_init(&core->pageable, false, config->backing_bytes, 0, now_ns);
 	slu_core_capacity_init(&core->disk, false, config->disk_bytes, 0, now_ns);
 	*ret_core = core;
 	return 0;
@@ -108,7 +108,7 @@ void slu_core_free(struct slu_core *core)
 		free(core->devices[d]);
 	}
 	slu_core_capacity_deinit(&core->pinned);
-	slu_core_capacity_deinit(&core->backing);
+	slu_core_capacity_deinit(&core->pageable);
 	slu_core_capacity_deinit(&core->disk);
 	slu_core_queue_deinit(&core->queue);
 	free(core->opened);
@@ -144,7 +144,7 @@ int slu_core_configure(struct slu_core *core, uint64_t now_ns, const struct slu_
 			slu_core_group_begin(core, group);
 	core->config.generation = generation; /* that of the start; a setting cannot change it */
 	set_budget(&core->pinned, config->pinned_bytes);
-	set_budget(&core->backing, config->backing_bytes);
+	set_budget(&core->pageable, config->backing_bytes);
 	set_budget(&core->disk, config->disk_bytes);
 	return 0;
 }
@@ -275,7 +275,7 @@ void slu_core_step(struct slu_core *core, uint64_t now_ns)
 		for (unsigned i = 0; i < client->n_seats; i++)
 			silence_report(core, &client->seats[i].account);
 		silence_report(core, &client->pinned);
-		silence_report(core, &client->backing);
+		silence_report(core, &client->pageable);
 		silence_report(core, &client->disk);
 	}
 	expect_rise(core);
@@ -297,11 +297,11 @@ static void fill_line(struct slu_core_client *client, struct slu_core_orphan *re
 		.name = client->name,
 		.n_devices = client->n_seats,
 		.pinned_bytes = client->pinned.charge_bytes,
-		.backing_bytes = client->backing.charge_bytes,
+		.backing_bytes = client->pageable.charge_bytes,
 		.disk_bytes = client->disk.charge_bytes,
 	};
 	client->pinned.roster_bytes = client->pinned.charge_bytes;
-	client->backing.roster_bytes = client->backing.charge_bytes;
+	client->pageable.roster_bytes = client->pageable.charge_bytes;
 	client->disk.roster_bytes = client->disk.charge_bytes;
 	for (unsigned i = 0; i < client->n_seats; i++) {
 		struct slu_core_account *account = &client->seats[i].account;

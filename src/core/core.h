@@ -108,8 +108,8 @@ struct slu_core_bound {
 
 /* Bounds that several clients share, in addition to the budgets of the machine. */
 struct slu_core_bounds {
-	unsigned n_backing, n_disk;
-	struct slu_core_bound backing[SLU_CORE_BOUNDS_MAX], disk[SLU_CORE_BOUNDS_MAX];
+	unsigned n_pageable, n_disk;
+	struct slu_core_bound pageable[SLU_CORE_BOUNDS_MAX], disk[SLU_CORE_BOUNDS_MAX];
 };
 
 /* Set by a person; a policy without levels ignores it. */
@@ -244,7 +244,7 @@ struct slu_core_client_view {
 	unsigned devices[SLU_WIRE_DEVICES_MAX];
 	enum slu_mode modes[SLU_WIRE_DEVICES_MAX];
 	struct slu_core_account_view device_accounts[SLU_WIRE_DEVICES_MAX];
-	struct slu_core_account_view pinned, backing, disk;
+	struct slu_core_account_view pinned, pageable, disk;
 	struct slu_msg_want wants[SLU_WIRE_DEVICES_MAX];
 	struct slu_msg_facts facts[SLU_WIRE_DEVICES_MAX];
 };

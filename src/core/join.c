@@ -94,7 +94,7 @@ static void take_seats(struct slu_core *core, struct slu_core_client *client,
 		slu_core_seat_holds(seat, core->now_ns);
 	}
 	slu_core_account_report(&client->pinned, hello->pinned_held_bytes, 0);
-	slu_core_account_report(&client->backing, hello->backing_held_bytes, 0);
+	slu_core_account_report(&client->pageable, hello->pageable_held_bytes, 0);
 	slu_core_account_report(&client->disk, hello->disk_held_bytes, 0);
 	client->bounds = join->bounds;
 	client->has_disk = hello->version >= 2;
@@ -189,7 +189,7 @@ int slu_core_orphan(struct slu_core *core, uint64_t now_ns, const struct slu_cor
 	for (unsigned i = 0; i < client->n_seats; i++)
 		slu_core_account_orphan(&client->seats[i].account, orphan->device_bytes[i]);
 	slu_core_account_orphan(&client->pinned, orphan->pinned_bytes);
-	slu_core_account_orphan(&client->backing, orphan->backing_bytes);
+	slu_core_account_orphan(&client->pageable, orphan->backing_bytes);
 	slu_core_account_orphan(&client->disk, orphan->disk_bytes);
 	client->bounds = orphan->bounds;
 	return 0;
@@ -208,7 +208,7 @@ void slu_core_lost(struct slu_core *core, uint64_t now_ns, uint64_t client_id)
 	for (unsigned i = 0; i < client->n_seats; i++)
 		slu_core_account_void(&client->seats[i].account);
 	slu_core_account_void(&client->pinned);
-	slu_core_account_void(&client->backing);
+	slu_core_account_void(&client->pageable);
 	slu_core_account_void(&client->disk);
 	slu_core_turns_update(core, client->group);
 	slu_core_report(core, client->id, "the connection of %s is lost; it keeps what it holds",

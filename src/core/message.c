@@ -28,8 +28,8 @@ static struct slu_core_account *account_at(struct slu_core_client *client, struc
 		return seat ? &seat->account : NULL;
 	case SLU_TIER_PINNED:
 		return &client->pinned;
-	case SLU_TIER_BACKING:
-		return &client->backing;
+	case SLU_TIER_PAGEABLE:
+		return &client->pageable;
 	case SLU_TIER_DISK:
 		return &client->disk;
 	default:
@@ -92,7 +92,7 @@ static int on_want(struct slu_core *core, struct slu_core_client *client,
 {
 	struct slu_core_seat *seat;
 
-	if (want->account.tier == SLU_TIER_BACKING) {
+	if (want->account.tier == SLU_TIER_PAGEABLE) {
 		client->backing_want_bytes = SLU_MIN(want->all_bytes, SLU_CORE_BYTES_MAX);
 		client->backing_least_bytes = client->backing_want_bytes;
 		if (want->min_bytes && want->min_bytes < client->backing_want_bytes)

@@ -58,7 +58,7 @@ struct slu_core {
 	size_t n_spare_groups;
 	struct slu_core_device *devices[SLU_CORE_DEVICES_MAX];
 	unsigned n_devices;
-	struct slu_core_capacity pinned, backing, disk;
+	struct slu_core_capacity pinned, pageable, disk;
 	struct slu_core_queue queue;
 
 	/* arrays of a step, allocated when a client joins, so that a step allocates nothing */

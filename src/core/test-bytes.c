@@ -401,7 +401,7 @@ static void test_rule_28_now_beats_ahead_until_the_bytes_are_there(void **state)
 
 static void want_backing(struct script *s, uint64_t client, uint64_t mib)
 {
-	struct slu_message m = { .want = { .account = { SLU_TIER_BACKING, 0 },
+	struct slu_message m = { .want = { .account = { SLU_TIER_PAGEABLE, 0 },
 					   .all_bytes = MIB(mib) } };
 
 	slu_message_stamp(&m, SLU_MSG_WANT);
@@ -415,7 +415,7 @@ static void sums_backing(struct script *s, uint64_t client, uint64_t held_mib)
 
 	script_sums_full(
 		s, client,
-		(struct slu_msg_sums){ .account = { SLU_TIER_BACKING, 0 },
+		(struct slu_msg_sums){ .account = { SLU_TIER_PAGEABLE, 0 },
 				       .seq = limit->seq,
 				       .ceiling_bytes = SLU_MAX(limit->limit_bytes, MIB(held_mib)),
 				       .held_bytes = MIB(held_mib) });
@@ -446,7 +446,7 @@ static void test_rule_4_backing_credit_is_reserved_taken_back_and_denied(void **
 	sums_backing(&s, 2, 480);
 	assert_non_null(script_find(&s, 1, SLU_MSG_DENY));
 	assert_int_equal(script_find(&s, 1, SLU_MSG_DENY)->message.deny.account.tier,
-			 SLU_TIER_BACKING);
+			 SLU_TIER_PAGEABLE);
 	script_end(&s);
 }
 

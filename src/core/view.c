@@ -25,8 +25,8 @@ const char *slu_core_state_name(enum slu_core_state state)
 void slu_core_view_backing(const struct slu_core *core, struct slu_core_budget_view *ret_memory,
 			   struct slu_core_budget_view *ret_disk)
 {
-	*ret_memory = (struct slu_core_budget_view){ core->backing.usable_bytes,
-						     core->backing.charge_bytes };
+	*ret_memory = (struct slu_core_budget_view){ core->pageable.usable_bytes,
+						     core->pageable.charge_bytes };
 	*ret_disk =
 		(struct slu_core_budget_view){ core->disk.usable_bytes, core->disk.charge_bytes };
 }
@@ -80,10 +80,10 @@ bool slu_core_view_client(const struct slu_core *core, size_t *cursor,
 		.is_orphan = client->standing == SLU_CORE_ORPHAN,
 		.is_lost = client->standing == SLU_CORE_LOST,
 		.is_silent = client->pinned.is_reported_silent ||
-			     client->backing.is_reported_silent || client->disk.is_reported_silent,
+			     client->pageable.is_reported_silent || client->disk.is_reported_silent,
 		.n_devices = client->n_seats,
 		.pinned = view_account(&client->pinned),
-		.backing = view_account(&client->backing),
+		.pageable = view_account(&client->pageable),
 		.disk = view_account(&client->disk),
 	};
 	for (unsigned i = 0; i < client->n_seats; i++) {

@@ -107,9 +107,9 @@ void slu_backing_bounds(const struct slu_backing *backing, pid_t pid, uid_t uid,
 	uint64_t user = USER_ID_BIT | uid;
 
 	*ret_bounds = (struct slu_core_bounds){
-		.n_backing = 1,
+		.n_pageable = 1,
 		.n_disk = 1,
-		.backing = { { user, backing->user_backing_bytes } },
+		.pageable = { { user, backing->user_backing_bytes } },
 		.disk = { { user, backing->user_disk_bytes } },
 	};
 	slu_cgroup_add_process(pid, backing->cgroup_percent, ret_bounds);

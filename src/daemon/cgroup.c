@@ -54,9 +54,9 @@ static void bound_add(const char *folder, const char *const *files, unsigned per
 
 	for (; *files; files++)
 		bytes = SLU_MIN(bytes, read_limit(folder, *files));
-	if (bytes >= NO_LIMIT || bounds->n_backing == SLU_CORE_BOUNDS_MAX || stat(folder, &s))
+	if (bytes >= NO_LIMIT || bounds->n_pageable == SLU_CORE_BOUNDS_MAX || stat(folder, &s))
 		return;
-	bounds->backing[bounds->n_backing++] = (struct slu_core_bound){
+	bounds->pageable[bounds->n_pageable++] = (struct slu_core_bound){
 		.id = (uint64_t)s.st_ino,
 		.bytes = bytes / 100 * percent,
 	};

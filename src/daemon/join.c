@@ -72,7 +72,7 @@ static const char *hello_fault(const struct slu_msg_hello *hello)
 	if (!hello->n_devices)
 		return "the program named no device.";
 	if (hello->pinned_held_bytes > SLU_SERVER_BYTES_MAX ||
-	    hello->backing_held_bytes > SLU_SERVER_BYTES_MAX ||
+	    hello->pageable_held_bytes > SLU_SERVER_BYTES_MAX ||
 	    hello->disk_held_bytes > SLU_SERVER_BYTES_MAX)
 		return "the program claims to hold more than a device can have.";
 	for (unsigned d = 0; d < hello->n_devices; d++) {
@@ -158,7 +158,7 @@ static int program_enroll(struct slu_program *program, uint64_t now_ns,
 	struct slu_core_orphan charges = {
 		.n_devices = program->n_devices,
 		.pinned_bytes = hello->pinned_held_bytes,
-		.backing_bytes = hello->backing_held_bytes,
+		.backing_bytes = hello->pageable_held_bytes,
 		.disk_bytes = hello->disk_held_bytes,
 	};
 	int r;

@@ -331,7 +331,7 @@ static json_t *make_program(const struct slu_control_view *view, const struct sl
 				(json_int_t)sums.in, "moved_out_bytes", (json_int_t)sums.out,
 				"launches", (json_int_t)sums.launches, "pinned_bytes",
 				(json_int_t)c.pinned.charge_bytes, "backing_bytes",
-				(json_int_t)c.backing.charge_bytes, "disk_backing_bytes",
+				(json_int_t)c.pageable.charge_bytes, "disk_backing_bytes",
 				(json_int_t)c.disk.charge_bytes, "unmovable",
 				make_unmoved(sums.frozen, false), "yielding",
 				make_unmoved(sums.frozen, true)));

@@ -128,8 +128,8 @@ static void users_share_a_system_daemon(void **state)
 	assert_int_equal(backing.user_backing_bytes, 4 * SLU_GIB);
 	assert_int_equal(backing.user_disk_bytes, 3 * SLU_GIB);
 	slu_backing_bounds(&backing, getpid(), 1234, &bounds);
-	assert_true(bounds.n_backing >= 1 && bounds.n_disk == 1);
-	assert_int_equal(bounds.backing[0].bytes, 4 * SLU_GIB);
+	assert_true(bounds.n_pageable >= 1 && bounds.n_disk == 1);
+	assert_int_equal(bounds.pageable[0].bytes, 4 * SLU_GIB);
 	assert_int_equal(bounds.disk[0].bytes, 3 * SLU_GIB);
 	make(&backing, "[memory]\nuser_backing = 100M\n", false);
 	assert_int_equal(backing.backing_bytes, 12 * SLU_GIB);
@@ -192,15 +192,15 @@ static void each_group_with_a_limit_is_a_bound(void **state)
 	plant(&t);
 	slu_cgroup_add(t.root, "0::/a/b\n", 50, &bounds);
 	/* "max" is none, and the root's own is nobody's */
-	assert_int_equal(bounds.n_backing, 1);
-	assert_int_equal(bounds.backing[0].bytes, 500);
+	assert_int_equal(bounds.n_pageable, 1);
+	assert_int_equal(bounds.pageable[0].bytes, 500);
 	put(&t, "a/b/memory.high", "600\n");
-	bounds.n_backing = 0;
+	bounds.n_pageable = 0;
 	slu_cgroup_add(t.root, "1:name=systemd:/x\n0::/a/b\n", 50, &bounds);
-	assert_int_equal(bounds.n_backing, 2);
-	assert_int_equal(bounds.backing[0].bytes, 300);
-	assert_int_equal(bounds.backing[1].bytes, 500);
-	assert_int_not_equal(bounds.backing[0].id, bounds.backing[1].id);
+	assert_int_equal(bounds.n_pageable, 2);
+	assert_int_equal(bounds.pageable[0].bytes, 300);
+	assert_int_equal(bounds.pageable[1].bytes, 500);
+	assert_int_not_equal(bounds.pageable[0].id, bounds.pageable[1].id);
 	uproot(&t);
 }
 
@@ -228,8 +228,8 @@ static void groups_of_the_first_version_are_bounds_as_well(void **state)
 	for (size_t i = 0; i < SLU_ARRAY_SIZE(lines); i++) {
 		bounds = (struct slu_core_bounds){ 0 };
 		slu_cgroup_add(t.root, lines[i], 50, &bounds);
-		assert_int_equal(bounds.n_backing, 1);
-		assert_int_equal(bounds.backing[0].bytes, 2000);
+		assert_int_equal(bounds.n_pageable, 1);
+		assert_int_equal(bounds.pageable[0].bytes, 2000);
 	}
 	snprintf(name, sizeof(name), "rm -r %s", t.root);
 	assert_int_equal(system(name), 0);
@@ -249,21 +249,21 @@ static void what_cannot_be_read_limits_nothing(void **state)
 	plant(&t);
 	for (unsigned i = 0; i < SLU_ARRAY_SIZE(texts); i++)
 		slu_cgroup_add(t.root, texts[i], 100, &bounds);
-	assert_int_equal(bounds.n_backing, 0);
+	assert_int_equal(bounds.n_pageable, 0);
 	slu_cgroup_add_process(-1, 100, &bounds);
-	assert_int_equal(bounds.n_backing, 0);
+	assert_int_equal(bounds.n_pageable, 0);
 	uproot(&t);
 }
 
 static void there_are_only_so_many_bounds(void **state)
 {
-	struct slu_core_bounds bounds = { .n_backing = SLU_CORE_BOUNDS_MAX };
+	struct slu_core_bounds bounds = { .n_pageable = SLU_CORE_BOUNDS_MAX };
 	struct tree t;
 
 	(void)state;
 	plant(&t);
 	slu_cgroup_add(t.root, "0::/a\n", 100, &bounds);
-	assert_int_equal(bounds.n_backing, SLU_CORE_BOUNDS_MAX);
+	assert_int_equal(bounds.n_pageable, SLU_CORE_BOUNDS_MAX);
 	uproot(&t);
 }
 

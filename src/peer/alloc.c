@@ -83,7 +83,7 @@ static void alloc_take_backing(struct slu_peer *peer, struct slu_unit *u)
 	if (u->on_disk)
 		peer->reserved_bytes -= u->bytes;
 	else
-		slu_peer_account_hold(&peer->backing, u->bytes);
+		slu_peer_account_hold(&peer->pageable, u->bytes);
 	u->has_backing = true;
 }
 
@@ -135,7 +135,7 @@ static int alloc_alone(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *
 	if (device_is_paused(&peer->devices[u->device], now_ns))
 		return alloc_wait_for(peer, u, SLU_ALLOC_WAIT_DEVICE);
 	u->has_backing = false;
-	if (u->on_disk || peer->backing.held_bytes + u->bytes <= peer->backing.limit_bytes)
+	if (u->on_disk || peer->pageable.held_bytes + u->bytes <= peer->pageable.limit_bytes)
 		alloc_take_backing(peer, u);
 	else
 		u->frozen = SLU_FROZEN_NO_BACKING;
@@ -199,7 +199,7 @@ int slu_peer_alloc(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 	}
 	if (peer->is_alone)
 		return alloc_alone(peer, now_ns, u);
-	if (!u->on_disk && peer->backing.held_bytes + u->bytes > peer->backing.limit_bytes) {
+	if (!u->on_disk && peer->pageable.held_bytes + u->bytes > peer->pageable.limit_bytes) {
 		if (!slu_peer_shift_has_credit(peer, u->bytes))
 			return alloc_wait_for(peer, u, SLU_ALLOC_WAIT_BACKING);
 		alloc_stop_waiting(peer, u);
@@ -235,7 +235,7 @@ static void alloc_remove(struct slu_peer *peer, uint64_t now_ns, struct slu_unit
 	if (u->place == SLU_PLACE_MAPPED)
 		slu_peer_account_release(&peer->pinned, u->bytes);
 	if (u->has_backing)
-		slu_peer_account_release(u->on_disk ? &peer->disk : &peer->backing, u->bytes);
+		slu_peer_account_release(u->on_disk ? &peer->disk : &peer->pageable, u->bytes);
 	u->has_backing = u->on_disk = false;
 	slu_peer_reports_touch(peer, now_ns);
 }
@@ -338,7 +338,7 @@ void slu_peer_alloc_thaw(struct slu_peer *peer)
 		slu_peer_tally_note_scan(d);
 		TAILQ_FOREACH (u, &d->units, link) {
 			if (u->frozen != SLU_FROZEN_NO_BACKING ||
-			    peer->backing.held_bytes + u->bytes > peer->backing.limit_bytes)
+			    peer->pageable.held_bytes + u->bytes > peer->pageable.limit_bytes)
 				continue;
 			alloc_take_backing(peer, u);
 			slu_peer_tally_set_frozen(d, u, SLU_FROZEN_NO);

@@ -72,6 +72,6 @@ void slu_peer_check(const struct slu_peer *peer)
 	}
 	assert(pinned == peer->pinned.held_bytes);
 	assert(unmapping == peer->unmapping_bytes);
-	assert(backing == peer->backing.held_bytes);
+	assert(backing == peer->pageable.held_bytes);
 	assert(disk == peer->disk.held_bytes);
 }

@@ -16,7 +16,7 @@
 static void void_credit(struct slu_peer *peer)
 {
 	slu_peer_account_void(&peer->pinned);
-	slu_peer_account_void(&peer->backing);
+	slu_peer_account_void(&peer->pageable);
 	slu_peer_account_void(&peer->disk);
 	peer->backing_want_is_current = false;
 	peer->backing_is_exact = false;
@@ -101,13 +101,13 @@ void slu_peer_connection_fill_hello(struct slu_peer *peer, struct slu_msg_hello 
 		.n_devices = peer->n_devices,
 		.group = peer->config.group,
 		.pinned_held_bytes = peer->pinned.held_bytes,
-		.backing_held_bytes = peer->backing.held_bytes,
+		.pageable_held_bytes = peer->pageable.held_bytes,
 		.disk_held_bytes = peer->disk.held_bytes,
 	};
 	memcpy(ret_hello->program, peer->config.program, sizeof(ret_hello->program));
 	ret_hello->program[sizeof(ret_hello->program) - 1] = '\0';
 	peer->pinned.reported_held_bytes = peer->pinned.held_bytes;
-	peer->backing.reported_held_bytes = peer->backing.held_bytes;
+	peer->pageable.reported_held_bytes = peer->pageable.held_bytes;
 	peer->disk.reported_held_bytes = peer->disk.held_bytes;
 
 	for (unsigned i = 0; i < peer->n_devices; i++) {
@@ -159,7 +159,7 @@ static void take_limit(struct slu_peer *peer, uint64_t now_ns, const struct slu_
 		peer->devices[limit->account.device].want_is_current = false;
 		peer->devices[limit->account.device].wake_is_due = true;
 		break;
-	case SLU_TIER_BACKING:
+	case SLU_TIER_PAGEABLE:
 	case SLU_TIER_DISK:
 		peer->backing_want_is_current = false;
 		peer->backing_is_exact = false;
@@ -214,7 +214,7 @@ static void take_deny(struct slu_peer *peer, uint64_t now_ns, const struct slu_m
 	struct slu_peer_device *d;
 	struct slu_unit *u;
 
-	if (deny->account.tier == SLU_TIER_BACKING) {
+	if (deny->account.tier == SLU_TIER_PAGEABLE) {
 		slu_peer_want_backing_denied(peer);
 		return;
 	}

@@ -157,7 +157,7 @@ struct slu_peer {
 	struct slu_peer_device devices[SLU_WIRE_DEVICES_MAX];
 	unsigned n_devices;
 	uint64_t n_crossings; /* commands so far that named units of other devices */
-	struct slu_peer_account pinned, backing, disk;
+	struct slu_peer_account pinned, pageable, disk;
 	uint64_t staged_bytes;	  /* of pinned: chunks of the movers */
 	uint64_t unmapping_bytes; /* of pinned: units on their way out of MAPPED */
 

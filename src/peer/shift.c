@@ -44,16 +44,16 @@ static struct slu_unit *shift_choose_down(const struct slu_peer *peer)
 {
 	uint64_t free_bytes = slu_sub_floor(peer->disk.limit_bytes, peer->disk.held_bytes);
 
-	if (peer->disk_is_bad || peer->backing.held_bytes <= peer->backing.limit_bytes)
+	if (peer->disk_is_bad || peer->pageable.held_bytes <= peer->pageable.limit_bytes)
 		return NULL;
 	return shift_choose(peer, SLU_SHIFT_DOWN, free_bytes);
 }
 
 static struct slu_unit *shift_choose_up(const struct slu_peer *peer)
 {
-	uint64_t free_bytes = slu_sub_floor(peer->backing.limit_bytes, peer->backing.held_bytes);
+	uint64_t free_bytes = slu_sub_floor(peer->pageable.limit_bytes, peer->pageable.held_bytes);
 
-	if (peer->backing.pace != SLU_PACE_AHEAD || peer->disk.held_bytes == peer->reserved_bytes)
+	if (peer->pageable.pace != SLU_PACE_AHEAD || peer->disk.held_bytes == peer->reserved_bytes)
 		return NULL;
 	return shift_choose(peer, SLU_SHIFT_UP, free_bytes);
 }
@@ -69,7 +69,7 @@ static bool shift_is_void(const struct slu_peer *peer, const struct slu_unit *u)
 {
 	if (!slu_unit_is_present(u) && slu_peer_move_may_fill(peer, &peer->devices[u->device]))
 		return true;
-	return (peer->backing.held_bytes > peer->backing.limit_bytes) !=
+	return (peer->pageable.held_bytes > peer->pageable.limit_bytes) !=
 	       (u->shift == SLU_SHIFT_DOWN);
 }
 
@@ -94,7 +94,7 @@ void slu_peer_shift_step(struct slu_peer *peer)
 	u->shift = (uint8_t)shift;
 	u->cancel = false;
 	peer->shifting = u;
-	slu_peer_account_hold(shift == SLU_SHIFT_DOWN ? &peer->disk : &peer->backing, u->bytes);
+	slu_peer_account_hold(shift == SLU_SHIFT_DOWN ? &peer->disk : &peer->pageable, u->bytes);
 	slu_peer_push(peer, SLU_PEER_SHIFT, u->device)->unit = u;
 }
 
@@ -102,7 +102,7 @@ static void shift_apply(struct slu_peer *peer, struct slu_unit *u, bool on_disk)
 {
 	struct slu_peer_device *d = &peer->devices[u->device];
 
-	slu_peer_account_release(u->on_disk ? &peer->disk : &peer->backing, u->bytes);
+	slu_peer_account_release(u->on_disk ? &peer->disk : &peer->pageable, u->bytes);
 	u->on_disk = on_disk;
 	if (!slu_unit_is_present(u) && u->moving == SLU_MOVING_NO)
 		slu_peer_tally_set_place(d, u, on_disk ? SLU_PLACE_DISK : SLU_PLACE_RAM,
@@ -113,7 +113,7 @@ void slu_peer_shift_done(struct slu_peer *peer, uint64_t now_ns, struct slu_unit
 			 enum slu_shift_result result)
 {
 	bool is_down = u->shift == SLU_SHIFT_DOWN;
-	struct slu_peer_account *to = is_down ? &peer->disk : &peer->backing;
+	struct slu_peer_account *to = is_down ? &peer->disk : &peer->pageable;
 
 	assert(peer->shifting == u);
 	peer->shifting = NULL;
@@ -136,7 +136,7 @@ void slu_peer_shift_done(struct slu_peer *peer, uint64_t now_ns, struct slu_unit
 static void shift_return_to_ram(struct slu_peer *peer, struct slu_unit *u)
 {
 	slu_peer_account_release(&peer->disk, u->bytes);
-	slu_peer_account_hold(&peer->backing, u->bytes);
+	slu_peer_account_hold(&peer->pageable, u->bytes);
 	u->on_disk = false;
 	__atomic_store_n(&u->host_version, 0, __ATOMIC_RELAXED);
 }
@@ -151,7 +151,7 @@ void slu_peer_shift_disk_failed(struct slu_peer *peer, uint64_t now_ns)
 			if (u->on_disk && u->shift == SLU_SHIFT_NO && slu_unit_is_present(u))
 				shift_return_to_ram(peer, u);
 	slu_peer_account_refuse(&peer->disk, 1);
-	if (peer->backing.held_bytes > peer->backing.limit_bytes)
-		peer->backing.is_due = true;
+	if (peer->pageable.held_bytes > peer->pageable.limit_bytes)
+		peer->pageable.is_due = true;
 	slu_peer_reports_touch(peer, now_ns);
 }

@@ -57,16 +57,16 @@ static void rule_4_an_allocation_waits_for_its_backing(void **state)
 	u = fixture_unit(&f, 4);
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
 	fixture_step(&f);
-	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.account.tier, SLU_TIER_BACKING);
+	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.account.tier, SLU_TIER_PAGEABLE);
 	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.all_bytes, 16 * 4);
 	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.min_bytes, 4);
 	fixture_step(&f);
 	assert_null(fixture_said(&f, SLU_MSG_WANT));
 
-	fixture_limit(&f, BACKING, 1, 64, 64, SLU_PACE_NONE);
+	fixture_limit(&f, PAGEABLE, 1, 64, 64, SLU_PACE_NONE);
 	assert_int_equal(f.n_woken, 1);
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_IN_RAM);
-	assert_int_equal(fixture_held(&f, BACKING), 4);
+	assert_int_equal(fixture_held(&f, PAGEABLE), 4);
 	assert_int_equal(fixture_held(&f, DEVICE0), 0);
 
 	/* the next fifteen send nothing */
@@ -86,17 +86,17 @@ static void rule_4_asking_ahead_is_not_denied_where_the_allocation_is_not(void *
 	u = fixture_unit(&f, 4);
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
 	fixture_step(&f);
-	fixture_deny(&f, BACKING);
+	fixture_deny(&f, PAGEABLE);
 	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.all_bytes, 4);
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
-	fixture_limit(&f, BACKING, 1, 4, 4, SLU_PACE_NONE);
+	fixture_limit(&f, PAGEABLE, 1, 4, 4, SLU_PACE_NONE);
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_IN_RAM);
 
 	u = fixture_unit(&f, 5);
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
 	fixture_step(&f);
-	fixture_deny(&f, BACKING);
-	fixture_deny(&f, BACKING);
+	fixture_deny(&f, PAGEABLE);
+	fixture_deny(&f, PAGEABLE);
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_DENIED);
 	fixture_deinit(&f);
 }
@@ -416,11 +416,11 @@ static void allocated_alone_a_unit_without_backing_gets_it_later(void **state)
 	assert_int_equal(u->frozen, SLU_FROZEN_NO_BACKING);
 	slu_peer_connection_made(f.peer, f.now_ns);
 	fixture_step(&f);
-	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.account.tier, SLU_TIER_BACKING);
+	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.account.tier, SLU_TIER_PAGEABLE);
 	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.all_bytes, 5);
-	fixture_limit(&f, BACKING, 1, 5, 5, SLU_PACE_NONE);
+	fixture_limit(&f, PAGEABLE, 1, 5, 5, SLU_PACE_NONE);
 	assert_int_equal(u->frozen, SLU_FROZEN_NO);
-	assert_int_equal(fixture_held(&f, BACKING), 5);
+	assert_int_equal(fixture_held(&f, PAGEABLE), 5);
 	fixture_deinit(&f);
 }
 

@@ -53,7 +53,7 @@ static void init_two(struct fixture *f)
 	slu_peer_connection_made(f->peer, f->now_ns);
 	fixture_step(f);
 	fixture_welcome(f, 0);
-	fixture_limit(f, BACKING, 1, 1000, 1000, SLU_PACE_NONE);
+	fixture_limit(f, PAGEABLE, 1, 1000, 1000, SLU_PACE_NONE);
 }
 
 static void begin_turns(struct fixture *f, uint64_t window)
@@ -75,7 +75,7 @@ static void deinit_two(struct fixture *f)
 						TAILQ_FIRST(slu_peer_view_units(f->peer, i)));
 		assert_int_equal(fixture_held(f, accounts[i]), 0);
 	}
-	assert_int_equal(fixture_held(f, BACKING), 0);
+	assert_int_equal(fixture_held(f, PAGEABLE), 0);
 	slu_peer_free(f->peer);
 }
 

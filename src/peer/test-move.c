@@ -318,7 +318,7 @@ static void facts_are_reported_now_and_then(void **state)
 	assert_int_equal(slu_peer_deadline_ns(f.peer), f.now_ns + 200 * SLU_NS_PER_MS);
 	fixture_wait(&f, 200 * SLU_NS_PER_MS);
 	assert_int_equal(fixture_sums(&f, DEVICE0)->held_bytes, 6);
-	assert_int_equal(fixture_sums(&f, BACKING)->held_bytes, 6);
+	assert_int_equal(fixture_sums(&f, PAGEABLE)->held_bytes, 6);
 	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.all_bytes, 6);
 	assert_non_null(fixture_said(&f, SLU_MSG_FACTS));
 	fixture_deinit(&f);

@@ -24,7 +24,7 @@ static void the_daemon_gets_it_in_addition_to_the_units(void **state)
 	assert_int_equal(m->want.all_bytes, 304);
 	assert_int_equal(m->want.largest_bytes, 4);
 	assert_int_equal(fixture_held(&f, DEVICE0), 0);
-	assert_int_equal(fixture_held(&f, BACKING), 4);
+	assert_int_equal(fixture_held(&f, PAGEABLE), 4);
 	fixture_deinit(&f);
 }
 

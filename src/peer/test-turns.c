@@ -337,7 +337,7 @@ static void rule_31_credit_dies_with_the_connection(void **state)
 	assert_true(hello->devices[0].gate_is_open);
 	assert_int_equal(hello->devices[0].held_bytes, 10);
 	assert_int_equal(hello->devices[0].floor_bytes, 10);
-	assert_int_equal(hello->backing_held_bytes, 10);
+	assert_int_equal(hello->pageable_held_bytes, 10);
 	assert_int_equal(hello->group, 3);
 	assert_false(slu_peer_connection_is_joined(f.peer));
 	fixture_welcome(&f, 0);

@@ -193,8 +193,8 @@ static void client_connect(struct slu_sim_client *c)
 	if (c->world->config.mutation == SLU_SIM_KEEP_CREDIT) {
 		struct slu_peer_account_view view;
 
-		slu_peer_view_account(c->peer, (struct slu_account){ SLU_TIER_BACKING, 0 }, &view);
-		old.limit.account.tier = SLU_TIER_BACKING;
+		slu_peer_view_account(c->peer, (struct slu_account){ SLU_TIER_PAGEABLE, 0 }, &view);
+		old.limit.account.tier = SLU_TIER_PAGEABLE;
 		old.limit.limit_bytes = view.held_bytes + 8 * SLU_SIM_UNIT;
 	}
 	slu_peer_connection_made(c->peer, slu_sim_world_now_ns(c->world));

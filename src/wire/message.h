@@ -28,10 +28,10 @@
 #define SLU_WIRE_HELPER_ALONE "sluice-alone"
 
 enum slu_tier {
-	SLU_TIER_DEVICE,  /* the memory of one device */
-	SLU_TIER_PINNED,  /* pinned host memory: staging and the MAPPED place together */
-	SLU_TIER_BACKING, /* pageable memory: backing of units … */
-	SLU_TIER_DISK,	  /* … or a file, when pageable memory is full; since version 2 */
+	SLU_TIER_DEVICE,   /* the memory of one device */
+	SLU_TIER_PINNED,   /* pinned host memory: staging and the MAPPED place together */
+	SLU_TIER_PAGEABLE, /* pageable host memory that backs units … */
+	SLU_TIER_DISK,	   /* … or a file, when pageable memory is full; since version 2 */
 	_SLU_TIER_MAX,
 };
 
@@ -122,7 +122,7 @@ struct slu_msg_hello {
 	uint64_t group; /* the processes of one `sluice run`; 0: a group of my own */
 	char program[SLU_WIRE_NAME_MAX]; /* name for status and for the settings' [program …] */
 	uint64_t pinned_held_bytes;
-	uint64_t backing_held_bytes;
+	uint64_t pageable_held_bytes;
 	struct slu_hello_device devices[SLU_WIRE_DEVICES_MAX];
 	uint64_t disk_held_bytes; /* since version 2 */
 };

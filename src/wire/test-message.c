@@ -56,7 +56,7 @@ static void test_contents_out_of_bounds(void **state)
 		{ { SLU_MSG_SUMS }, .sums = { .account = { .tier = _SLU_TIER_MAX } } },
 		{ { SLU_MSG_SUMS }, .sums = { .account = { .device = SLU_WIRE_DEVICES_MAX } } },
 		{ { SLU_MSG_SUMS },
-		  .sums = { .account = { .tier = SLU_TIER_BACKING, .device = 1 } } },
+		  .sums = { .account = { .tier = SLU_TIER_PAGEABLE, .device = 1 } } },
 		{ { SLU_MSG_SUMS }, .sums = { .held_bytes = 2, .ceiling_bytes = 1 } },
 		{ { SLU_MSG_SUMS }, .sums = { .floor_bytes = 1 } },
 		{ { SLU_MSG_WANT }, .want = { .account = { .tier = SLU_TIER_PINNED } } },
@@ -141,7 +141,7 @@ static void test_a_newer_report_supersedes_an_older_one_of_the_same_account(void
 	assert_int_equal(newer.sums.held_bytes, 9);
 	older = sums(1, 3, 10, 0);
 	assert_false(slu_message_supersede(&newer, &older));
-	older.sums.account.tier = SLU_TIER_BACKING;
+	older.sums.account.tier = SLU_TIER_PAGEABLE;
 	assert_false(slu_message_supersede(&newer, &older));
 
 	/* what must be answered one by one stays */

@@ -33,9 +33,9 @@ static uint64_t bound_remaining_bytes(const struct slu_core *core,
 		if (other == client)
 			continue;
 		if (is_disk ? has_bound(b->disk, b->n_disk, bound->id)
-			    : has_bound(b->backing, b->n_backing, bound->id))
+			    : has_bound(b->pageable, b->n_pageable, bound->id))
 			bytes = slu_sub_floor(bytes, is_disk ? other->disk.charge_bytes
-							     : other->backing.charge_bytes);
+							     : other->pageable.charge_bytes);
 	}
 	return bytes;
 }
@@ -44,9 +44,9 @@ static uint64_t most_within(const struct slu_core *core, const struct slu_core_c
 			    bool is_disk)
 {
 	const struct slu_core_bounds *b = &client->bounds;
-	const struct slu_core_bound *bounds = is_disk ? b->disk : b->backing;
-	unsigned n = is_disk ? b->n_disk : b->n_backing;
-	uint64_t most = slu_core_account_most_bytes(is_disk ? &client->disk : &client->backing);
+	const struct slu_core_bound *bounds = is_disk ? b->disk : b->pageable;
+	unsigned n = is_disk ? b->n_disk : b->n_pageable;
+	uint64_t most = slu_core_account_most_bytes(is_disk ? &client->disk : &client->pageable);
 
 	for (unsigned i = 0; i < n; i++)
 		most = SLU_MIN(most, bound_remaining_bytes(core, client, &bounds[i], is_disk));
@@ -79,12 +79,12 @@ uint64_t slu_core_backing_most_disk_bytes(struct slu_core *core,
 static bool shares_bound(const struct slu_core_client *a, const struct slu_core_client *b,
 			 bool is_disk)
 {
-	const struct slu_core_bound *bounds = is_disk ? a->bounds.disk : a->bounds.backing;
-	unsigned n = is_disk ? a->bounds.n_disk : a->bounds.n_backing;
+	const struct slu_core_bound *bounds = is_disk ? a->bounds.disk : a->bounds.pageable;
+	unsigned n = is_disk ? a->bounds.n_disk : a->bounds.n_pageable;
 
 	for (unsigned i = 0; i < n; i++)
 		if (is_disk ? has_bound(b->bounds.disk, b->bounds.n_disk, bounds[i].id)
-			    : has_bound(b->bounds.backing, b->bounds.n_backing, bounds[i].id))
+			    : has_bound(b->bounds.pageable, b->bounds.n_pageable, bounds[i].id))
 			return true;
 	return false;
 }
@@ -95,8 +95,8 @@ static bool shares_bound(const struct slu_core_client *a, const struct slu_core_
  */
 static bool take_slack(struct slu_core *core, const struct slu_core_client *asker, bool is_disk)
 {
-	struct slu_core_capacity *capacity = is_disk ? &core->disk : &core->backing;
-	const struct slu_core_account *own = is_disk ? &asker->disk : &asker->backing;
+	struct slu_core_capacity *capacity = is_disk ? &core->disk : &core->pageable;
+	const struct slu_core_account *own = is_disk ? &asker->disk : &asker->pageable;
 	bool is_bound = slu_core_account_most_bytes(own) > most_within(core, asker, is_disk);
 	struct slu_core_account *account;
 	bool is_coming = false;
@@ -129,10 +129,10 @@ static bool raise_backing(struct slu_core *core, struct slu_core_client *client)
 	uint64_t want = client->backing_want_bytes,
 		 most = slu_core_backing_most_bytes(core, client);
 
-	if (most < client->backing_least_bytes || most <= client->backing.limit_bytes)
+	if (most < client->backing_least_bytes || most <= client->pageable.limit_bytes)
 		return false;
-	most = SLU_MIN(most, want + core->backing.usable_bytes / BACKING_PARTS);
-	slu_core_send_raise(core, &client->backing, most, most, SLU_PACE_NONE,
+	most = SLU_MIN(most, want + core->pageable.usable_bytes / BACKING_PARTS);
+	slu_core_send_raise(core, &client->pageable, most, most, SLU_PACE_NONE,
 			    "%s allocates: host memory", client->name);
 	return true;
 }
@@ -154,7 +154,7 @@ static bool raise_disk(struct slu_core *core, struct slu_core_client *client)
 
 static bool is_met(const struct slu_core_client *client)
 {
-	return client->backing_want_bytes <= client->backing.limit_bytes ||
+	return client->backing_want_bytes <= client->pageable.limit_bytes ||
 	       (client->disk_want_bytes && client->disk_want_bytes <= client->disk.limit_bytes);
 }
 
@@ -196,7 +196,7 @@ void slu_core_backing_serve(struct slu_core *core)
 
 	TAILQ_FOREACH (client, &core->clients, link)
 		if (slu_core_client_is_joined(client) && client->backing_want_bytes &&
-		    !client->backing.is_pending && !client->disk.is_pending &&
+		    !client->pageable.is_pending && !client->disk.is_pending &&
 		    !client_serve(core, client))
 			client->backing_want_bytes = 0;
 }

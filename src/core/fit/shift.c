@@ -10,7 +10,7 @@
 /* What the next group still lacks of host memory, after it was given what is free. */
 static uint64_t raise_next(struct slu_core *core, struct slu_core_client *client)
 {
-	struct slu_core_account *backing = &client->backing;
+	struct slu_core_account *backing = &client->pageable;
 	uint64_t target = backing->held_bytes + client->disk.held_bytes;
 	uint64_t limit;
 
@@ -31,7 +31,7 @@ static uint64_t coming_bytes(const struct slu_core *core)
 	const struct slu_core_account *backing;
 	uint64_t bytes = 0;
 
-	TAILQ_FOREACH (backing, &core->backing.accounts, link)
+	TAILQ_FOREACH (backing, &core->pageable.accounts, link)
 		if (slu_core_client_is_joined(backing->client) && !backing->is_final)
 			bytes += backing->charge_bytes - backing->limit_bytes;
 	return bytes;
@@ -41,14 +41,15 @@ static bool may_go_down(struct slu_core *core, const struct slu_core_client *cli
 {
 	const struct slu_core_group *group = client->group;
 
-	if (!slu_core_client_is_joined(client) || !client->has_disk || client->backing.is_pending ||
-	    client->disk.is_pending || client->backing.is_final || !client->backing.limit_bytes)
+	if (!slu_core_client_is_joined(client) || !client->has_disk ||
+	    client->pageable.is_pending || client->disk.is_pending || client->pageable.is_final ||
+	    !client->pageable.limit_bytes)
 		return false;
 	if (client->is_passed_over || !slu_core_group_is_at_rest(group) || group->is_next)
 		return false;
-	return !client->backing.raised_ns ||
-	       slu_core_is_due(
-		       core, slu_core_after(client->backing.raised_ns, core->config.round_trip_ns));
+	return !client->pageable.raised_ns ||
+	       slu_core_is_due(core, slu_core_after(client->pageable.raised_ns,
+						    core->config.round_trip_ns));
 }
 
 /* Whether @a runs later than @b, and its backing goes first. */
@@ -88,7 +89,7 @@ static uint64_t largest_bytes(const struct slu_core_client *client)
  */
 static uint64_t send_down(struct slu_core *core, struct slu_core_client *client, uint64_t bytes)
 {
-	struct slu_core_account *backing = &client->backing, *disk = &client->disk;
+	struct slu_core_account *backing = &client->pageable, *disk = &client->disk;
 	uint64_t slack = slu_core_account_slack_bytes(backing);
 	uint64_t most = slu_sub_floor(slu_core_backing_most_disk_bytes(core, client),
 				      disk->held_bytes + largest_bytes(client));
@@ -113,7 +114,7 @@ static uint64_t send_down(struct slu_core *core, struct slu_core_client *client,
 
 void slu_core_shift(struct slu_core *core)
 {
-	int64_t free_bytes = slu_core_capacity_free_bytes(&core->backing);
+	int64_t free_bytes = slu_core_capacity_free_bytes(&core->pageable);
 	uint64_t lack = free_bytes < 0 ? (uint64_t)-free_bytes : 0;
 	struct slu_core_client *client;
 
