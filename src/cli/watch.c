@@ -330,9 +330,10 @@ void slu_watch_start(const struct slu_watch *watch)
 	child = fork();
 	if (!child) {
 		setsid();
+		/* before its parent ends: what the program's caller waits for must not stay open */
+		leave_the_program(w.pidfd);
 		/* its parent ends at once: the program will not find a child that it never made */
 		if (!fork()) {
-			leave_the_program(w.pidfd);
 			look_until_end(&w);
 			look_back(&w);
 		}
