@@ -40,6 +40,8 @@ static const char usage[] =
 	"  -a, --async        the rest comes from the device's memory pool, in the order of "
 	"streams\n"
 	"  -n, --renew        before each change to a new allocation, and the old one is freed\n"
+	"  -G, --graphs       some of the changes are graphs, captured for each of them\n"
+	"  -P, --per-thread   one of the streams is the thread's own default stream\n"
 	"  -d, --device N     on this device (default 0)\n"
 	"  -u, --uneven       allocations of different sizes, by the seed\n"
 	"  -e, --endless      rounds until the end of standard input; N rounds at least\n"
@@ -122,6 +124,7 @@ struct options {
 	uint64_t mib, n_buffers, n_rounds, seed, n_kernels, n_threads, n_streams, pause_us, device;
 	uint64_t n_managed, n_own, idle_ms;
 	bool is_mixed, is_renewed, is_async, is_uneven, is_endless, waits, verifies_each;
+	bool has_graphs, is_per_thread;
 };
 
 struct buffer {
@@ -144,6 +147,7 @@ struct worker {
 	unsigned number;
 	uint64_t random;
 	CUstream streams[STREAMS_MAX];
+	CUstream captured; /* of graphs */
 	uint32_t *host;	   /* pinned, one buffer */
 	CUdeviceptr aside; /* where mixed */
 };
@@ -198,11 +202,19 @@ static void release(const struct buffer *b, CUdeviceptr p)
 		CHECK(cuMemFree_v2(p));
 }
 
+static CUstream any_stream(struct worker *w)
+{
+	uint64_t n = o.n_streams + o.is_per_thread, i = n ? cuda_random(&w->random) % n : 0;
+
+	if (i == o.n_streams && o.is_per_thread)
+		return CU_STREAM_PER_THREAD;
+	return o.n_streams ? w->streams[i] : (CUstream)0;
+}
+
 /* A stream for the next command on @b, which waits there for the one before. */
 static CUstream next_stream(struct worker *w, struct buffer *b)
 {
-	CUstream stream =
-		o.n_streams ? w->streams[cuda_random(&w->random) % o.n_streams] : (CUstream)0;
+	CUstream stream = any_stream(w);
 
 	CHECK(cuStreamWaitEvent(stream, b->last, 0));
 	return stream;
@@ -267,6 +279,27 @@ static void step_aside(struct worker *w, struct buffer *b)
 	CHECK(cuStreamSynchronize(stream));
 }
 
+/* The capture is the worker's own: another thread may capture meanwhile, and none is disturbed. */
+static void step_by_graph(struct worker *w, struct buffer *b)
+{
+	CUstream stream = next_stream(w, b);
+	uint32_t n = (uint32_t)b->n_words;
+	void *params[] = { &b->p, &n };
+	CUgraph graph;
+	CUgraphExec instance;
+
+	CHECK(cuStreamBeginCapture_v2(w->captured, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+	CHECK(cuLaunchKernel(advance, (n + BLOCK - 1) / BLOCK, 1, 1, BLOCK, 1, 1, 0, w->captured,
+			     params, NULL));
+	CHECK(cuStreamEndCapture(w->captured, &graph));
+	CHECK(cuGraphInstantiateWithFlags(&instance, graph, 0));
+	CHECK(cuGraphLaunch(instance, stream));
+	CHECK(cuEventRecord(b->last, stream));
+	CHECK(cuStreamSynchronize(stream));
+	CHECK(cuGraphExecDestroy(instance));
+	CHECK(cuGraphDestroy(graph));
+}
+
 static void renew(struct worker *w, struct buffer *b)
 {
 	CUstream stream = next_stream(w, b);
@@ -289,7 +322,9 @@ static void step(struct worker *w, struct buffer *b)
 
 	if (o.is_renewed)
 		renew(w, b);
-	if (way == 0)
+	if (o.has_graphs && cuda_random(&w->random) % 4 == 0)
+		step_by_graph(w, b);
+	else if (way == 0)
 		step_on_the_host(w, b);
 	else if (way == 1)
 		step_aside(w, b);
@@ -326,6 +361,7 @@ static void open_worker(struct worker *w)
 	for (uint64_t i = 0; i < o.n_streams; i++)
 		CHECK(cuStreamCreate(&w->streams[i],
 				     i % 2 ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT));
+	CHECK(cuStreamCreate(&w->captured, CU_STREAM_NON_BLOCKING));
 	CHECK(cuMemAllocHost_v2((void **)&w->host, n_words_max * 4));
 	if (o.is_mixed)
 		CHECK(cuMemAlloc_v2(&w->aside, n_words_max * 4));
@@ -335,6 +371,7 @@ static void close_worker(struct worker *w)
 {
 	for (uint64_t i = 0; i < o.n_streams; i++)
 		CHECK(cuStreamDestroy_v2(w->streams[i]));
+	CHECK(cuStreamDestroy_v2(w->captured));
 	CHECK(cuMemFreeHost(w->host));
 	if (o.is_mixed)
 		CHECK(cuMemFree_v2(w->aside));
@@ -389,6 +426,8 @@ static void read_command_line(int argc, char **argv)
 		CLIENT_NUMBER('o', "own", o.n_own, 0, 1 << 20),
 		CLIENT_FLAG('a', "async", o.is_async),
 		CLIENT_FLAG('n', "renew", o.is_renewed),
+		CLIENT_FLAG('G', "graphs", o.has_graphs),
+		CLIENT_FLAG('P', "per-thread", o.is_per_thread),
 		CLIENT_NUMBER('d', "device", o.device, 0, 63),
 		CLIENT_FLAG('u', "uneven", o.is_uneven),
 		CLIENT_FLAG('e', "endless", o.is_endless),

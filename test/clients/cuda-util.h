@@ -39,6 +39,7 @@ enum cuda_exit {
 	X(cuMemAllocFromPoolAsync)       \
 	X(cuMemPoolCreate)               \
 	X(cuMemPoolDestroy)              \
+	X(cuMemPoolSetAttribute)         \
 	X(cuMemFreeAsync)                \
 	X(cuMemFree_v2)                  \
 	X(cuMemAllocHost_v2)             \
@@ -69,6 +70,12 @@ enum cuda_exit {
 	X(cuEventCreate)                 \
 	X(cuEventRecord)                 \
 	X(cuEventDestroy_v2)             \
+	X(cuStreamBeginCapture_v2)       \
+	X(cuStreamEndCapture)            \
+	X(cuGraphInstantiateWithFlags)   \
+	X(cuGraphLaunch)                 \
+	X(cuGraphExecDestroy)            \
+	X(cuGraphDestroy)                \
 	X(cuLaunchKernel)                \
 	X(cuLaunchHostFunc)
 

@@ -72,6 +72,38 @@ def four_that_map_their_memory_anew_all_the_time():
     four_cuda_programs("cuda-renew", "--own", 24, "--renew")
 
 
+def four_with_every_kind_of_memory():
+    """Managed, mapped by the program and from pools, changed by kernels, copies and graphs, in streams of threads."""
+    four_cuda_programs("cuda-kinds", "--own", 3, "--managed", 2, "--async", "--renew", "--graphs", "--per-thread")
+
+
+def four_with_the_allocator_of_a_framework(kind):
+    """Weights and temporary memory come from a cache in front of the driver; a device for one, and for two without temporaries."""
+    rng = random.Random(s.seed(20254))
+    with s.World(f"train-{kind}", memory=2 * s.MIB, settings=SETTINGS, softgpu={"scale": 256}) as w:
+        w.start_daemon()
+        programs = [w.start([s.CLIENTS / "cuda-train", "--allocator", kind, "--weights", 1024, "--layers", rng.randrange(4, 24),
+                             "--segment", rng.choice((16, 64, 128)), "--steps", 1, "--endless", "--seed", rng.randrange(1 << 20)],
+                            "cuda", name=f"p{i}", stdin=subprocess.PIPE) for i in range(4)]
+        go_on_until(w, programs, max(SWITCHES // 4, 100))
+
+
+def four_with_caching_allocators():
+    four_with_the_allocator_of_a_framework("caching")
+
+
+def four_with_expandable_segments():
+    four_with_the_allocator_of_a_framework("expandable")
+
+
+def four_that_map_a_reservation_step_by_step():
+    four_with_the_allocator_of_a_framework("stack")
+
+
+def four_with_pools_that_keep_everything():
+    four_with_the_allocator_of_a_framework("async")
+
+
 def four_opencl_programs_on_a_device_that_holds_one():
     rng = random.Random(s.seed(20252))
     with s.World("cl-bytes", memory=6 * s.MIB, settings=SETTINGS) as w:
@@ -96,5 +128,7 @@ def pointers_in_device_memory_lead_where_they_did():
 
 
 s.main(four_cuda_programs_on_a_device_that_holds_one, four_that_map_half_of_their_memory_themselves,
-       four_that_map_their_memory_anew_all_the_time, four_opencl_programs_on_a_device_that_holds_one,
+       four_that_map_their_memory_anew_all_the_time, four_with_every_kind_of_memory, four_with_caching_allocators,
+       four_with_expandable_segments, four_that_map_a_reservation_step_by_step, four_with_pools_that_keep_everything,
+       four_opencl_programs_on_a_device_that_holds_one,
        pointers_in_device_memory_lead_where_they_did)
