@@ -98,6 +98,21 @@ static void add_hidden(struct parse *p)
 					       .flags = OPTION_HIDDEN | OPTION_ARG_OPTIONAL };
 }
 
+/* Bytes that a terminal obeys instead of showing them. */
+static bool is_control(char c)
+{
+	return (unsigned char)c < ' ' || c == 0x7f;
+}
+
+/* Return: whether people can see all of @name in a table, and write it as they see it. */
+static bool is_visible(const char *name)
+{
+	for (const char *c = name; *c; c++)
+		if (is_control(*c))
+			return false;
+	return name[0] != ' ' && name[strlen(name) - 1] != ' ';
+}
+
 /* Return: what is wrong with @arg, for the end of a sentence; or NULL. */
 static const char *set_value(const struct slu_cli_option *option, char *arg, void *at)
 {
@@ -114,6 +129,8 @@ static const char *set_value(const struct slu_cli_option *option, char *arg, voi
 		if (strlen(arg) >= SLU_WIRE_NAME_MAX)
 			return "a shorter name: 63 bytes, which are 63 letters of ASCII and fewer "
 			       "of other scripts";
+		if (!is_visible(arg))
+			return "a name without control characters, and without blanks at its ends";
 		*(const char **)at = arg;
 		return NULL;
 	case SLU_CLI_PATH:
@@ -146,6 +163,9 @@ static error_t take_option(struct parse *p, int key, char *arg, struct argp_stat
 		if (p->table[i].key != key)
 			continue;
 		expected = set_value(p->rows[i], arg, (char *)p->options + p->rows[i]->at);
+		for (char *c = arg; expected && *c; c++)
+			if (is_control(*c))
+				*c = '?';
 		if (expected)
 			argp_error(state, "--%s: expected %s, not '%s'", p->rows[i]->name, expected,
 				   arg);

@@ -56,7 +56,7 @@ struct slu_config {
 	size_t n_sections;
 };
 
-/* Called for each wrong line: "expected a time such as 250ms or 2s". @line is 0 for the file
+/* Called for each wrong line: "expected a time such as 250ms, 2s or 1h". @line is 0 for the file
  * itself.
  */
 struct slu_config_reporter {

@@ -12,12 +12,14 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/suggest.h"
+#include "base/utf8.h"
 #include "daemon/answer.h"
 #include "daemon/group.h"
 #include "daemon/process.h"
 #include "daemon/program.h"
 #include "daemon/server.h"
 #include "daemon/session.h"
+#include "daemon/text.h"
 
 static bool is_called(const char *name, pid_t pid, const char *who)
 {
@@ -179,7 +181,9 @@ static void say_done(struct slu_answer *answer, const struct steering *verb, con
 
 static void programs_steer(struct slu_answer *answer, const struct steering *verb)
 {
-	const char *who = json_string_value(json_object_get(answer->request, "program"));
+	const char *said = json_string_value(json_object_get(answer->request, "program"));
+	/* longer than any name, so that what is cut is no name either */
+	char word[SLU_WIRE_NAME_MAX + 8], *who = said ? word : NULL;
 	json_t *changes, *others;
 	unsigned n;
 
@@ -188,6 +192,9 @@ static void programs_steer(struct slu_answer *answer, const struct steering *ver
 			      "expected \"program\" (a name, a pid or a group) or \"all\"");
 		return;
 	}
+	/* names are kept in this form, also those with control characters */
+	slu_utf8_copy(word, sizeof(word), said ? said : "");
+	slu_text_clean(word);
 	changes = json_array();
 	others = json_array();
 	n = list_meant(answer, verb, who, changes, others);
