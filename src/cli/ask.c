@@ -24,11 +24,23 @@ static void channel_freep(struct slu_channel **channel)
 	slu_channel_free(*channel);
 }
 
+/* A connection that is refused has a socket without a listener behind it, or another file. */
+static int connect_path(const char *path)
+{
+	struct stat there;
+	int fd = slu_channel_connect(path);
+
+	if (fd == -ECONNREFUSED && !stat(path, &there) && !S_ISSOCK(there.st_mode))
+		return slu_error(-ENOTSOCK);
+	return fd;
+}
+
 /* Return: fd, or -errno. */
 static int connect_to(const struct slu_cli_where *where, struct slu_cli_peer *peer)
 {
 	struct ucred listener;
 	socklen_t length = sizeof(listener);
+	char linked[PATH_MAX];
 	int fd, r;
 
 	if (where->socket)
@@ -41,7 +53,15 @@ static int connect_to(const struct slu_cli_where *where, struct slu_cli_peer *pe
 				    peer->path, sizeof(peer->path));
 	if (r)
 		return slu_fold(r);
-	fd = slu_channel_connect(peer->path);
+	fd = connect_path(peer->path);
+	if ((fd == -ENOENT || fd == -ECONNREFUSED) && !where->socket && !where->is_system &&
+	    !slu_path_linked_socket(linked, sizeof(linked))) {
+		r = connect_path(linked);
+		if (r >= 0) {
+			fd = r;
+			strcpy(peer->path, linked);
+		}
+	}
 	if (fd >= 0 && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &listener, &length) == 0)
 		peer->pid = listener.pid;
 	return fd;
@@ -107,6 +127,14 @@ int slu_cli_no_daemon(const struct slu_cli_where *where, const struct slu_cli_pe
 				 "%s, where the daemon's socket should be, is %s.", peer->path,
 				 error == -EPERM ? "somebody else's, or open to others"
 						 : "not a folder");
+		return SLU_CLI_NO_DAEMON;
+	}
+	if (error == -ENOTSOCK) {
+		slu_cli_complain(where->socket ? "Give --socket the path of a daemon's socket, or "
+						 "leave it out."
+					       : "Remove it, or set SLUICE_SOCKET or "
+						 "XDG_RUNTIME_DIR right.",
+				 "nobody manages the GPU: %s is not a socket.", peer->path);
 		return SLU_CLI_NO_DAEMON;
 	}
 	if (error == -ETIMEDOUT) {

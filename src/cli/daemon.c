@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -118,6 +119,24 @@ static int use(const struct slu_cli_peer *peer, char *ret_socket, size_t size)
 	return 0;
 }
 
+/* @said: the words of the daemon, "sluiced: WHAT; ADVICE", or nothing. */
+static void complain(char *said, const char *otherwise)
+{
+	static const char *const name = "sluiced: ";
+	char *what = said + (strncmp(said, name, strlen(name)) ? 0 : strlen(name)), *advice;
+
+	what[strcspn(what, "\n")] = '\0';
+	advice = strstr(what, "; ");
+	if (advice) {
+		*advice = '\0';
+		advice += 2;
+		*advice = (char)toupper((unsigned char)*advice);
+	}
+	slu_cli_complain(NULL, "the daemon did not start: %s.", *what ? what : otherwise);
+	fprintf(stderr, "%s%s'sluice doctor' looks for the cause.\n", advice ? advice : "",
+		advice ? ". " : "");
+}
+
 int slu_daemon_ensure(const struct slu_cli_where *where, char *ret_socket, size_t size)
 {
 	struct slu_install install;
@@ -141,9 +160,6 @@ int slu_daemon_ensure(const struct slu_cli_where *where, char *ret_socket, size_
 	r = slu_cli_ping(where, &peer);
 	if (!r)
 		return use(&peer, ret_socket, size);
-	said[strcspn(said, "\n")] = '\0';
-	slu_cli_complain("Try 'sluiced --user' by hand to see more.",
-			 "the daemon did not start: %s.",
-			 said[0] ? said : strerror(started ? -started : -r));
+	complain(said, strerror(started ? -started : -r));
 	return SLU_CLI_NO_DAEMON;
 }

@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/flock.h"
 #include "base/util.h"
 #include "board/board.h"
 #include "core/core.h"
@@ -118,20 +119,25 @@ static struct dev_board *find_board(struct slu_devices *devices, const uint8_t u
 /* Return: 0 when it is ours now, else REFUSED with the holder named. */
 static int device_lock(int fd, const char *name, int *ret_status, char *ret_why, size_t size)
 {
-	char who[96] = "another daemon", how[32] = "";
+	char who[96] = "another daemon", end[32] = "", path[108], join[160] = "";
 	pid_t pid;
 
 	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
 		return 0;
 	if (errno != EWOULDBLOCK)
 		return slu_error(-errno);
-	if (!slu_process_of_flock(fd, &pid)) {
+	if (!slu_flock_holder(fd, &pid)) {
 		slu_process_describe(pid, who, sizeof(who));
-		snprintf(how, sizeof(how), " ('kill %d')", (int)pid);
+		snprintf(end, sizeof(end), " ('kill %d')", (int)pid);
+		if (!slu_process_socket(pid, path, sizeof(path)))
+			snprintf(join, sizeof(join), " ('--socket %s')", path);
 	}
 	*ret_status = EBUSY;
-	snprintf(ret_why, size, "%s is managed by %s already. Join that daemon, or end it first%s.",
-		 name, who, how);
+	/* without the path rather than cut */
+	for (int n = (int)size; n >= (int)size; join[0] = '\0')
+		n = snprintf(ret_why, size,
+			     "%s is managed by %s already. Join that daemon%s, or end it first%s.",
+			     name, who, join, end);
 	return SLU_DEVICES_E_REFUSED;
 }
 

@@ -189,6 +189,7 @@ static int make_socket(struct slu_listener *listener)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	slu_cleanup(slu_closep) int fd = -1;
+	struct stat there;
 	mode_t mask;
 	int r;
 
@@ -197,7 +198,12 @@ static int make_socket(struct slu_listener *listener)
 	if (fd < 0)
 		return slu_error(-errno);
 	slu_channel_refuse_files(fd);
-	/* we hold the lock, so whoever made this one is gone */
+	/* we hold the lock, so whoever made this one is gone; another file is none of ours */
+	if (lstat(listener->path, &there) == 0 && !S_ISSOCK(there.st_mode)) {
+		slu_log(ERR, "%s is not a socket; remove it, or give --socket another path",
+			listener->path);
+		return slu_error(-ENOTSOCK);
+	}
 	unlink(listener->path);
 	mask = umask(listener->server->options.is_system ? 0111 : 0177);
 	r = bind(fd, (struct sockaddr *)&addr, sizeof(addr));

@@ -7,8 +7,8 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/flock.h"
 #include "daemon/lockfile.h"
-#include "daemon/process.h"
 
 int slu_lockfile_take(const char *path, int *ret_fd, pid_t *ret_holder)
 {
@@ -23,7 +23,7 @@ int slu_lockfile_take(const char *path, int *ret_fd, pid_t *ret_holder)
 			if (errno != EWOULDBLOCK)
 				return slu_error(-errno);
 			*ret_holder = 0;
-			slu_process_of_flock(fd, ret_holder);
+			slu_flock_holder(fd, ret_holder);
 			return SLU_LOCKFILE_E_HELD;
 		}
 		if (fstat(fd, &ours) < 0)

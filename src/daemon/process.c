@@ -13,8 +13,9 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/flock.h"
 #include "daemon/process.h"
+
+#define LISTENS (1ul << 16) /* a flag in /proc/net/unix */
 
 #ifndef PF_EXITING
 #define PF_EXITING 0x4 /* of the kernel; in "stat" since the beginning */
@@ -214,30 +215,47 @@ void slu_process_describe(pid_t pid, char *ret_text, size_t size)
 		snprintf(ret_text, size, "%s (pid %d, user %u)", name, (int)pid, (unsigned)uid);
 }
 
-int slu_process_of_flock(int fd, pid_t *ret_pid)
+static bool has_socket(pid_t pid, unsigned long inode)
 {
+	char folder[32], wanted[48], link[48];
+	bool is_found = false;
+	struct dirent *file;
+	DIR *files;
+
+	snprintf(folder, sizeof(folder), "/proc/%d/fd", (int)pid);
+	snprintf(wanted, sizeof(wanted), "socket:[%lu]", inode);
+	files = opendir(folder);
+	while (!is_found && files && (file = readdir(files))) {
+		ssize_t n = readlinkat(dirfd(files), file->d_name, link, sizeof(link) - 1);
+
+		link[n > 0 ? n : 0] = '\0';
+		is_found = !strcmp(link, wanted);
+	}
+	if (files)
+		closedir(files);
+	return is_found;
+}
+
+int slu_process_socket(pid_t pid, char *ret_path, size_t size)
+{
+	FILE *f = fopen("/proc/net/unix", "re");
 	char line[256];
-	struct stat st;
-	pid_t by_inode = 0;
-	FILE *f;
+	int r = -ENOENT;
 
-	if (fstat(fd, &st) < 0)
-		return slu_error(-errno);
-	f = fopen("/proc/locks", "re");
 	if (!f)
-		return slu_error(-ENOENT);
-	while (fgets(line, sizeof(line), f)) {
-		struct slu_flock held;
+		return slu_error(-errno);
+	while (r && fgets(line, sizeof(line), f)) {
+		unsigned long flags, inode;
+		int path = 0;
 
-		if (!slu_flock_parse(line, &held) || held.inode != st.st_ino || held.pid <= 0)
-			continue;
-		by_inode = held.pid;
-		if (held.device == st.st_dev)
-			break; /* else stat and the kernel name the file system differently */
+		line[strcspn(line, "\n")] = '\0';
+		if (sscanf(line, "%*s %*s %*s %lx %*s %*s %lu %n", &flags, &inode, &path) == 2 &&
+		    flags & LISTENS && path && line[path] == '/' && strlen(line + path) < size &&
+		    has_socket(pid, inode)) {
+			strcpy(ret_path, line + path);
+			r = 0;
+		}
 	}
 	fclose(f);
-	if (!by_inode)
-		return slu_error(-ENOENT);
-	*ret_pid = by_inode;
-	return 0;
+	return r;
 }

@@ -43,5 +43,5 @@ int slu_process_open(pid_t pid);
 /* "sluiced (pid 4121, user alice)", for people. */
 void slu_process_describe(pid_t pid, char *ret_text, size_t size);
 
-/* The holder of a flock on the file behind @fd, from /proc/locks. Return: 0, or -ENOENT. */
-int slu_process_of_flock(int fd, pid_t *ret_pid);
+/* The path of the first unix socket at which @pid listens. Return: 0, -ENOENT, or -errno. */
+int slu_process_socket(pid_t pid, char *ret_path, size_t size);

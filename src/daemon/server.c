@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/util.h"
 #include "daemon/group.h"
+#include "daemon/link.h"
 #include "daemon/listener.h"
 #include "daemon/process.h"
 #include "daemon/program.h"
@@ -211,15 +212,16 @@ static int open_roster(struct slu_server *server)
 		if (holder)
 			slu_process_describe(holder, who, sizeof(who));
 		slu_log(ERR,
-			"%s is used by %s already; end it first, or give --state another folder",
+			"%s is used by %s already; end it first, or set SLUICE_STATE to another "
+			"folder",
 			path, who);
 		return slu_error(-EADDRINUSE);
 	}
 	if (r)
 		slu_log(ERR, "cannot use %s: %s; %s", path, strerror(-r),
 			r == -ENOSPC || r == -EDQUOT
-				? "free some space there, or give --state another folder"
-				: "give --state a folder that exists and is yours");
+				? "free some space there, or set SLUICE_STATE to another folder"
+				: "set SLUICE_STATE to a folder that exists and is yours");
 	else if (was_bad)
 		slu_log(WARNING,
 			"%s could not be understood: beginning a new one; programs of "
@@ -261,6 +263,8 @@ static int set_up(struct slu_server *server)
 		r = slu_listener_new(server, server->options.socket, &server->listener);
 	if (!r)
 		r = open_roster(server);
+	if (!r && server->options.socket && !server->options.is_system)
+		slu_link_make(server->options.state, server->options.socket);
 	if (!r)
 		r = slu_limits_new(&server->limits);
 	if (!r)
@@ -322,6 +326,8 @@ void slu_server_free(struct slu_server *server)
 
 	if (!server)
 		return;
+	if (server->roster && server->options.socket && !server->options.is_system)
+		slu_link_remove(server->options.state);
 	slu_listener_free(server->listener);
 	while ((session = LIST_FIRST(&server->sessions))) {
 		/* their lines stay in the roster: these programs go on, and may come back */

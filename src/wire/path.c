@@ -109,6 +109,29 @@ int slu_path_state(enum slu_path_mode mode, bool make, char *ret_path, size_t si
 	return r == -ENOENT && !make ? 0 : slu_fold(r);
 }
 
+int slu_path_linked_socket(char *ret_path, size_t size)
+{
+	const char *given = secure_getenv("SLUICE_SOCKET");
+	char folder[FOLDER_MAX], link[FOLDER_MAX + 16];
+	ssize_t n;
+	int r;
+
+	if (given && given[0])
+		return -ENOENT;
+	r = slu_path_state(SLU_PATH_USER, false, folder, sizeof(folder));
+	if (!r)
+		r = path_print(link, sizeof(link), folder, "/" SLU_PATH_LINK_NAME);
+	if (r)
+		return slu_fold(r);
+	n = readlink(link, ret_path, size);
+	if (n < 0)
+		return -errno;
+	if ((size_t)n >= size)
+		return -ENAMETOOLONG;
+	ret_path[n] = '\0';
+	return 0;
+}
+
 int slu_path_disk(enum slu_path_mode mode, unsigned i, char *ret_path, size_t size)
 {
 	const char *cache = getenv("XDG_CACHE_HOME"), *user_folder = getenv("HOME");
