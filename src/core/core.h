@@ -268,6 +268,7 @@ struct slu_core_device_view {
 	const char *name;
 	uint64_t usable_bytes, estimate_bytes, outsider_bytes, overhead_bytes, charge_bytes;
 	uint64_t n_refusals;
+	uint64_t holder;		   /* the group in a turn there for longest, or 0 */
 	bool has_turns;			   /* its programs take turns; else they share it */
 	char sharing[SLU_CORE_REASON_MAX]; /* how they share it, in words; may be empty */
 };

@@ -34,6 +34,7 @@ void slu_core_view_backing(const struct slu_core *core, struct slu_core_budget_v
 void slu_core_view_device(const struct slu_core *core, unsigned number,
 			  struct slu_core_device_view *ret_view)
 {
+	const struct slu_core_group *holder = slu_core_sharing_holder(core, number);
 	const struct slu_core_device *device;
 
 	assert(number < core->n_devices);
@@ -46,6 +47,7 @@ void slu_core_view_device(const struct slu_core *core, unsigned number,
 		.overhead_bytes = device->capacity.overhead_bytes,
 		.charge_bytes = device->capacity.charge_bytes,
 		.n_refusals = device->capacity.n_refusals,
+		.holder = holder ? holder->id : 0,
 		.has_turns = slu_core_sharing_has_turns(core, number),
 	};
 	slu_core_sharing_describe(core, number, ret_view->sharing, sizeof(ret_view->sharing));
@@ -194,6 +196,9 @@ static void why_describe(const struct slu_core *core, const struct slu_core_grou
 		snprintf(buf, size, "for programs of the last daemon to come back");
 		break;
 	case SLU_CORE_WHY_TURN:
+		/* the one of the decision may have ended since: programs share turns */
+		other = slu_core_sharing_awaited(core, group);
+		name = other ? slu_core_group_name(other) : name;
 		snprintf(buf, size, "for %s's turn to end", name);
 		break;
 	case SLU_CORE_WHY_DRAIN:

@@ -135,14 +135,16 @@ static int waits_compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-uint64_t slu_group_wait_p99_ns(const struct slu_group *group)
+uint64_t slu_group_wait_p99_ns(const struct slu_group *group, uint64_t now_ns)
 {
 	unsigned n = SLU_MIN(group->n_waits, (unsigned)SLU_GROUP_WAITS_MAX);
-	uint64_t sorted[SLU_GROUP_WAITS_MAX];
+	uint64_t sorted[SLU_GROUP_WAITS_MAX + 1];
 
+	memcpy(sorted, group->waits_ns, n * sizeof(sorted[0]));
+	if (group->waiting_since_ns && !group->is_parked)
+		sorted[n++] = slu_sub_floor(now_ns, group->waiting_since_ns);
 	if (!n)
 		return 0;
-	memcpy(sorted, group->waits_ns, n * sizeof(sorted[0]));
 	qsort(sorted, n, sizeof(sorted[0]), waits_compare);
 	return sorted[(n * 99 + 99) / 100 - 1];
 }

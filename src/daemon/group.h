@@ -61,4 +61,6 @@ struct slu_group *slu_group_find(struct slu_server *server, uint64_t id);
 
 /* Notes waits that ended, from the core's view. */
 void slu_group_observe(struct slu_group *group, uint64_t now_ns, enum slu_core_state state);
-uint64_t slu_group_wait_p99_ns(const struct slu_group *group);
+
+/* Of its last waits and of the present one, as long as that is by now. */
+uint64_t slu_group_wait_p99_ns(const struct slu_group *group, uint64_t now_ns);

@@ -92,36 +92,57 @@ static bool program_uses(const struct slu_program *program, const struct slu_dev
 	return false;
 }
 
-/* Who has the device: the group in a turn that has a member there; or null. */
+/* Who has the device: a member there of @holder, the core's group; or null. */
 static json_t *make_turn(const struct slu_control_view *view, const struct slu_device *device,
-			 uint64_t now_ns)
+			 uint64_t holder, uint64_t now_ns)
 {
+	struct slu_group *group = holder ? slu_group_find(view->server, holder) : NULL;
 	struct slu_core_group_view g;
+	struct slu_program *program;
+	char id[17];
+
+	if (!group || !group_view(view->server, holder, &g))
+		return json_null();
+	LIST_FOREACH (program, &view->server->programs, entry)
+		if (program->group == group && program_uses(program, device))
+			break;
+	if (!program)
+		return json_null();
+	print_group(id, g.group);
+	if (!slu_control_may_see(view, group->uid))
+		return json_pack("{s:n, s:s, s:s, s:I}", "group", "name", SOMEBODY, "state",
+				 slu_core_state_name(g.state), "since_ms", ms(now_ns - g.since_ns));
+	return json_pack("{s:s, s:s, s:i, s:s, s:I}", "group", id, "name", program->name, "pid",
+			 (int)program->pid, "state", slu_core_state_name(g.state), "since_ms",
+			 ms(now_ns - g.since_ns));
+}
+
+/*
+ * What a client has on its device @d. It tells its facts now and then, and what it holds before
+ * others may take the place: facts from before count no more than the charge of now, so that
+ * programs never have more together than the device.
+ */
+static uint64_t client_device_bytes(const struct slu_core_client_view *c, unsigned d)
+{
+	const struct slu_core_account_view *account = &c->device_accounts[d];
+	/* a program that tells no facts still tells what it holds */
+	uint64_t bytes = c->facts[d].device_bytes ? c->facts[d].device_bytes : account->held_bytes;
+
+	return SLU_MIN(bytes, account->charge_bytes);
+}
+
+/* What the programs have there, as their rows say. */
+static uint64_t programs_bytes(const struct slu_server *server, const struct slu_device *device)
+{
+	struct slu_core_client_view c;
+	uint64_t bytes = 0;
 	size_t cursor = 0;
 
-	while (slu_core_view_group(view->server->core, &cursor, &g)) {
-		struct slu_group *group = slu_group_find(view->server, g.group);
-		struct slu_program *program;
-		char id[17];
-
-		if (!group || (g.state != SLU_CORE_FILLING && g.state != SLU_CORE_RUNNING &&
-			       g.state != SLU_CORE_DRAINING))
-			continue;
-		LIST_FOREACH (program, &view->server->programs, entry)
-			if (program->group == group && program_uses(program, device))
-				break;
-		if (!program)
-			continue;
-		print_group(id, g.group);
-		if (!slu_control_may_see(view, group->uid))
-			return json_pack("{s:n, s:s, s:s, s:I}", "group", "name", SOMEBODY, "state",
-					 slu_core_state_name(g.state), "since_ms",
-					 ms(now_ns - g.since_ns));
-		return json_pack("{s:s, s:s, s:i, s:s, s:I}", "group", id, "name", program->name,
-				 "pid", (int)program->pid, "state", slu_core_state_name(g.state),
-				 "since_ms", ms(now_ns - g.since_ns));
-	}
-	return json_null();
+	while (slu_core_view_client(server->core, &cursor, &c))
+		for (unsigned d = 0; d < c.n_devices; d++)
+			if (c.devices[d] == device->number)
+				bytes += client_device_bytes(&c, d);
+	return bytes;
 }
 
 /* Who runs next there as far as the policy can tell; or NULL. */
@@ -166,12 +187,13 @@ static json_t *make_device(const struct slu_control_view *view, const struct slu
 			 (json_int_t)device->total_bytes, "usable_bytes",
 			 (json_int_t)v.usable_bytes, "estimate_bytes", (json_int_t)v.estimate_bytes,
 			 "charged_bytes", (json_int_t)v.charge_bytes, "used_bytes",
-			 (json_int_t)(device->board ? device->used_bytes : v.charge_bytes),
+			 (json_int_t)(device->board ? device->used_bytes
+						    : programs_bytes(view->server, device)),
 			 "overhead_bytes", (json_int_t)device->overhead_bytes, "outsider_bytes",
 			 (json_int_t)v.outsider_bytes, "refusals", (json_int_t)v.n_refusals,
 			 "managed", device->n_users > 0, "lock", locks[device->kind], "outsiders",
-			 make_outsiders(view, device), "turn", make_turn(view, device, now_ns),
-			 "next",
+			 make_outsiders(view, device), "turn",
+			 make_turn(view, device, v.holder, now_ns), "next",
 			 is_seen ? next->name
 			 : next	 ? SOMEBODY
 				 : NULL,
@@ -222,8 +244,7 @@ static json_t *make_program_device(const struct slu_server *server,
 {
 	const struct slu_core_account_view *account = &c->device_accounts[d];
 	const struct slu_msg_facts *facts = &c->facts[d];
-	/* a program that tells no facts still tells what it holds */
-	uint64_t device = facts->device_bytes ? facts->device_bytes : account->held_bytes;
+	uint64_t device = client_device_bytes(c, d);
 
 	sums->device += device;
 	sums->mapped += facts->mapped_bytes;
@@ -335,11 +356,11 @@ static json_t *make_program(const struct slu_control_view *view, const struct sl
 				(json_int_t)c.disk.charge_bytes, "unmovable",
 				make_unmoved(sums.frozen, false), "yielding",
 				make_unmoved(sums.frozen, true)));
-	json_object_update_new(made,
-			       json_pack("{s:i, s:I, s:I, s:I, s:I, s:I}", "level", (int)g.level,
-					 "turns", (json_int_t)g.n_turns, "ran_ms", ms(g.ran_ns),
-					 "used_ms", ms(g.used_ns), "waited_ms", ms(g.waited_ns),
-					 "wait_p99_ms", ms(slu_group_wait_p99_ns(program->group))));
+	json_object_update_new(
+		made, json_pack("{s:i, s:I, s:I, s:I, s:I, s:I}", "level", (int)g.level, "turns",
+				(json_int_t)g.n_turns, "ran_ms", ms(g.ran_ns), "used_ms",
+				ms(g.used_ns), "waited_ms", ms(g.waited_ns), "wait_p99_ms",
+				ms(slu_group_wait_p99_ns(program->group, slu_clock_now_ns()))));
 	return made;
 }
 

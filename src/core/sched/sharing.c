@@ -52,7 +52,7 @@ static const struct slu_core_group *device_waiter(const struct slu_core *core, u
 	return first;
 }
 
-static const struct slu_core_group *device_holder(const struct slu_core *core, unsigned device)
+const struct slu_core_group *slu_core_sharing_holder(const struct slu_core *core, unsigned device)
 {
 	const struct slu_core_group *group, *oldest = NULL;
 
@@ -60,6 +60,19 @@ static const struct slu_core_group *device_holder(const struct slu_core *core, u
 		if (!slu_core_group_is_at_rest(group) && slu_core_group_uses(group, device) &&
 		    (!oldest || group->granted_ns < oldest->granted_ns))
 			oldest = group;
+	return oldest;
+}
+
+const struct slu_core_group *slu_core_sharing_awaited(const struct slu_core *core,
+						      const struct slu_core_group *group)
+{
+	const struct slu_core_group *other, *oldest = NULL;
+
+	TAILQ_FOREACH (other, &core->groups, link)
+		if (other != group && !slu_core_group_is_at_rest(other) &&
+		    slu_core_group_shares(other, group) &&
+		    (!oldest || other->granted_ns < oldest->granted_ns))
+			oldest = other;
 	return oldest;
 }
 
@@ -100,7 +113,7 @@ void slu_core_sharing_describe(const struct slu_core *core, unsigned device, cha
 			       size_t size)
 {
 	const struct slu_core_group *asker = device_waiter(core, device),
-				    *group = device_holder(core, device);
+				    *group = slu_core_sharing_holder(core, device);
 
 	ret_text[0] = '\0';
 	if (!asker && n_groups(core, device) && device_fits(core, device)) {

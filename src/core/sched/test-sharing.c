@@ -53,6 +53,30 @@ static void test_where_everything_fits_there_are_no_turns(void **state)
 	script_end(&s);
 }
 
+/* Two share their turns, a third waits for both: it names the one that the device shows. */
+static void test_who_waits_names_who_has_the_device(void **state)
+{
+	struct script s;
+
+	(void)state;
+	script_begin(&s, NULL, 100);
+	for (uint64_t i = 1; i <= 3; i++)
+		script_join_plain(&s, i, SLU_MODE_ALL);
+	/* the second to join has its turn first */
+	for (uint64_t i = 2; i >= 1; i--) {
+		script_want(&s, i, 0, 40, true);
+		script_pass(&s, 1);
+		script_obey(&s, i, 40, true);
+		assert_int_equal(script_state(&s, i), SLU_CORE_RUNNING);
+	}
+	script_want(&s, 3, 0, 90, true);
+	script_pass(&s, 1);
+	assert_int_equal(script_state(&s, 3), SLU_CORE_WAITING);
+	assert_int_equal(look(&s).holder, 2);
+	assert_string_equal(script_group(&s, 3).reason, "for two's turn to end");
+	script_end(&s);
+}
+
 static void test_a_long_turn_is_explained(void **state)
 {
 	static const struct {
@@ -120,6 +144,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nothing_is_said_of_a_device_that_nobody_uses),
 		cmocka_unit_test(test_where_everything_fits_there_are_no_turns),
+		cmocka_unit_test(test_who_waits_names_who_has_the_device),
 		cmocka_unit_test(test_a_long_turn_is_explained),
 		cmocka_unit_test(test_the_slice_of_a_level_is_shown),
 	};
