@@ -65,6 +65,8 @@ static void print_turns(const json_t *reply, size_t n_turns)
 	slu_table_align_right(table, 0);
 	slu_table_align_right(table, 1);
 	slu_table_shrink(table, 3, NAME_MIN);
+	slu_table_spare(table, 2);
+	slu_table_spare(table, 1);
 	json_array_foreach (json_object_get(reply, "turns"), i, turn) {
 		json_int_t begin = json_integer_value(json_object_get(turn, "begin_ms"));
 		json_int_t end = json_integer_value(json_object_get(turn, "end_ms"));
@@ -139,6 +141,8 @@ static void print_moves(const json_t *reply, size_t n_shown)
 	for (unsigned column = 2; column < 5; column++)
 		slu_table_align_right(table, column);
 	slu_table_shrink(table, 0, NAME_MIN);
+	slu_table_spare(table, 2);
+	slu_table_spare(table, 1);
 	json_object_foreach (sums, key, sum)
 		n += has_moved(sum);
 	json_object_foreach (sums, key, sum) {

@@ -164,7 +164,9 @@ static void print_programs(FILE *out, const json_t *reply, size_t lines_max)
 		[RAM] = "RAM",	    [DISK] = "DISK", [TURNS] = "TURNS",	  [WAITED] = "WAITED",
 		[P99] = "P99",	    [WHY] = "WHY",
 	};
-	static const enum column spare[] = { P99, MODE, TURNS, WAITED, PID, LEVEL };
+	/* where memory is goes last: names and states are what a narrow terminal is for */
+	static const enum column spare[] = { P99, MODE, TURNS,	WAITED, PID,   LEVEL,
+					     GPU, DISK, MAPPED, RAM,	DEVICE };
 	struct slu_table *table = slu_table_new(SLU_ARRAY_SIZE(heads));
 	const json_t *program, *device, *outsider;
 	bool has_twins = json_array_size(json_object_get(reply, "devices")) > 1;

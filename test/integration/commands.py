@@ -66,6 +66,22 @@ def kick_ends_a_program_that_the_daemon_refused():
         w.end(first)
 
 
+def narrow_terminals_get_lines_that_fit():
+    with world("narrow", **{"scheduler.slice": "50ms"}) as w:
+        w.start_daemon()
+        programs = [start_endless(w, name, mib=40) for name in ("chat", "a-name-that-is-not-short")]
+        s.wait_until("both had turns", lambda: len(w.status()["programs"]) == 2 and all(p["turns"] > 1 for p in w.status()["programs"]),
+                     look=lambda: w.sluice("status").stdout)
+        for width in (36, 60):
+            for words in (["status"], ["history", "--turns", "4"]):
+                done = subprocess.run([s.SLUICE, *words, "--socket", w.socket], capture_output=True, text=True,
+                                      env=w.environment({"COLUMNS": width, "LC_ALL": "C.UTF-8"}))
+                long = [line for line in done.stdout.splitlines() if len(line) > width]
+                s.check(done.returncode == 0 and "chat" in done.stdout and not long, f"{words[0]} fits in {width} columns", *long)
+        for program in programs:
+            w.end(program)
+
+
 def park_and_unpark_say_when_nothing_changes():
     with world("unpark") as w:
         w.start_daemon()
@@ -159,7 +175,7 @@ def what_is_offered_as_free_is_there_beside_the_contexts_of_others():
             w.end(program)
 
 
-s.main(a_stopped_program_is_shown_as_stopped, kick_ends_a_program_that_the_daemon_refused,
+s.main(a_stopped_program_is_shown_as_stopped, narrow_terminals_get_lines_that_fit, kick_ends_a_program_that_the_daemon_refused,
        park_and_unpark_say_when_nothing_changes, a_refused_program_that_ends_at_once_is_told,
        history_lists_the_moves_of_programs_that_moved_something, advice_names_no_setting_that_is_on_already,
        a_denial_names_what_the_program_asked_for, what_is_offered_as_free_is_there_beside_the_contexts_of_others)
