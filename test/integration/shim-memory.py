@@ -116,9 +116,19 @@ def threads_that_take_and_give_back_memory_do_not_disturb_each_other():
         w.finish(w.start([SCENES, "churned-memory"], "cuda", name="churn"))
 
 
+def memory_that_is_not_there_is_denied_under_torture():
+    """Nobody else could make place: the allocation fails, and does not wait for a daemon that is not there."""
+    with s.World("shim-torture", memory=16 * s.MIB, softgpu=SMALL) as w:
+        program = w.start([s.CLIENTS / "cuda-fill", "--mib", 16], "cuda", sluice=False,
+                          env={"LD_PRELOAD": s.BUILD / "src/cuda/libcuda.so.1", "SLUICE_TORTURE": 1})
+        out = w.finish(program, exits=(0, 4))
+        s.check("right" in out if program.returncode == 0 else "OUT_OF_MEMORY" in out, "it has a result or an error", out)
+
+
 s.main(memory_that_a_program_maps_itself_is_charged_while_it_exists,
        small_allocations_take_no_more_than_with_the_driver_alone,
        memory_of_a_graph_is_given_beside_one_that_fills_the_device,
        memory_of_a_graph_that_fits_nowhere_is_refused_and_history_says_why,
        what_a_program_may_own_is_refused_at_the_call_whatever_the_kind,
-       threads_that_take_and_give_back_memory_do_not_disturb_each_other)
+       threads_that_take_and_give_back_memory_do_not_disturb_each_other,
+       memory_that_is_not_there_is_denied_under_torture)
