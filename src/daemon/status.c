@@ -289,7 +289,7 @@ static void add_exchange(const struct slu_core_client_view *c, char *reason, siz
 	}
 }
 
-/* Why the group is no longer that of its run stands behind why it waits. */
+/* Adds why the group is no longer that of its run to why it waits. */
 static void reason_add_split(const char *from, char *reason, size_t size)
 {
 	size_t n = strlen(reason);
@@ -309,13 +309,69 @@ static void begin_reason(pid_t pid, bool is_stopped, const char *why, char *ret_
 		snprintf(ret_reason, size, "%s", why);
 }
 
+/* What is shown of a process, whether it joined or was refused: both have the same keys. */
+struct row {
+	pid_t pid;
+	uid_t uid;
+	const char *name, *group; /* NULL: it has no group */
+	const char *state, *connection, *mode, *reason;
+	const char *split_from; /* or NULL */
+	bool is_stopped;
+	const struct slu_core_client_view *client;
+	const struct slu_core_group_view *turns;
+	const struct sums *sums;
+	uint64_t wait_p99_ns;
+	json_t *devices; /* becomes the row's */
+};
+
+static json_t *make_row_bytes(const struct row *row)
+{
+	const struct slu_core_client_view *c = row->client;
+	const struct sums *sums = row->sums;
+
+	return json_pack(
+		"{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "device_bytes",
+		(json_int_t)sums->device, "mapped_bytes", (json_int_t)sums->mapped, "ram_bytes",
+		(json_int_t)sums->ram, "disk_bytes", (json_int_t)sums->disk, "moved_in_bytes",
+		(json_int_t)sums->in, "moved_out_bytes", (json_int_t)sums->out, "launches",
+		(json_int_t)sums->launches, "pinned_bytes", (json_int_t)c->pinned.charge_bytes,
+		"backing_bytes", (json_int_t)c->pageable.charge_bytes, "disk_backing_bytes",
+		(json_int_t)c->disk.charge_bytes, "unmovable", make_unmoved(sums->frozen, false),
+		"yielding", make_unmoved(sums->frozen, true));
+}
+
+static json_t *make_row_turns(const struct row *row)
+{
+	const struct slu_core_group_view *g = row->turns;
+
+	return json_pack("{s:b, s:b, s:b, s:i, s:I, s:I, s:I, s:I, s:I}", "stuck", g->is_stuck,
+			 "idle", g->is_idle, "parked", g->is_parked, "level", (int)g->level,
+			 "turns", (json_int_t)g->n_turns, "ran_ms", ms(g->ran_ns), "used_ms",
+			 ms(g->used_ns), "waited_ms", ms(g->waited_ns), "wait_p99_ms",
+			 ms(row->wait_p99_ns));
+}
+
+static json_t *make_row(const struct row *row)
+{
+	json_t *made = json_pack("{s:i, s:s, s:s?, s:i, s:s, s:s, s:s, s:s, s:s?, s:b, s:b, s:o}",
+				 "pid", (int)row->pid, "name", row->name, "group", row->group,
+				 "uid", (int)row->uid, "state", row->state, "connection",
+				 row->connection, "mode", row->mode, "reason", row->reason,
+				 "split_from", row->split_from, "silent", row->client->is_silent,
+				 "stopped", row->is_stopped, "devices", row->devices);
+
+	json_object_update_new(made, make_row_turns(row));
+	json_object_update_new(made, make_row_bytes(row));
+	return made;
+}
+
 static json_t *make_program(const struct slu_control_view *view, const struct slu_program *program)
 {
 	bool is_stopped = slu_process_is_stopped(program->pid);
 	struct slu_core_client_view c = {};
 	struct slu_core_group_view g = {};
 	struct sums sums = {};
-	json_t *devices = json_array(), *made;
+	json_t *devices = json_array();
 	char group[17], why[2 * SLU_CORE_REASON_MAX], reason[4 * SLU_CORE_REASON_MAX];
 	const char *split_from = slu_program_split_from(program);
 
@@ -333,54 +389,42 @@ static json_t *make_program(const struct slu_control_view *view, const struct sl
 		add_exchange(&c, reason, sizeof(reason));
 	reason_add_split(split_from, reason, sizeof(reason));
 	slu_text_clean(reason);
-	made = json_pack("{s:i, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:o}", "pid",
-			 (int)program->pid, "name", program->name, "group", group, "uid",
-			 (int)program->uid, "state", slu_core_state_name(g.state), "connection",
-			 connection_of(program), "mode",
-			 c.n_devices ? slu_mode_name(c.modes[0]) : "", "reason", reason, "stuck",
-			 g.is_stuck, "idle", g.is_idle, "parked", g.is_parked, "silent",
-			 c.is_silent, "devices", devices);
-	if (!made)
-		return NULL;
-	json_object_set_new(made, "stopped", json_boolean(is_stopped));
-	json_object_set_new(made, "split_from", split_from ? json_string(split_from) : json_null());
-	json_object_update_new(
-		made, json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}",
-				"device_bytes", (json_int_t)sums.device, "mapped_bytes",
-				(json_int_t)sums.mapped, "ram_bytes", (json_int_t)sums.ram,
-				"disk_bytes", (json_int_t)sums.disk, "moved_in_bytes",
-				(json_int_t)sums.in, "moved_out_bytes", (json_int_t)sums.out,
-				"launches", (json_int_t)sums.launches, "pinned_bytes",
-				(json_int_t)c.pinned.charge_bytes, "backing_bytes",
-				(json_int_t)c.pageable.charge_bytes, "disk_backing_bytes",
-				(json_int_t)c.disk.charge_bytes, "unmovable",
-				make_unmoved(sums.frozen, false), "yielding",
-				make_unmoved(sums.frozen, true)));
-	json_object_update_new(
-		made, json_pack("{s:i, s:I, s:I, s:I, s:I, s:I}", "level", (int)g.level, "turns",
-				(json_int_t)g.n_turns, "ran_ms", ms(g.ran_ns), "used_ms",
-				ms(g.used_ns), "waited_ms", ms(g.waited_ns), "wait_p99_ms",
-				ms(slu_group_wait_p99_ns(program->group, slu_clock_now_ns()))));
-	return made;
+	return make_row(&(struct row){
+		.pid = program->pid,
+		.uid = program->uid,
+		.name = program->name,
+		.group = group,
+		.state = slu_core_state_name(g.state),
+		.connection = connection_of(program),
+		.mode = c.n_devices ? slu_mode_name(c.modes[0]) : "",
+		.reason = reason,
+		.split_from = split_from,
+		.is_stopped = is_stopped,
+		.client = &c,
+		.turns = &g,
+		.sums = &sums,
+		.wait_p99_ns = slu_group_wait_p99_ns(program->group, slu_clock_now_ns()),
+		.devices = devices,
+	});
 }
 
 /* One that was refused and says so: it runs as if we were not there. */
 static json_t *make_refused(const struct slu_session *session)
 {
-	json_t *made = json_pack("{s:i, s:s, s:n, s:i, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b}",
-				 "pid", (int)session->pid, "name", session->name, "group", "uid",
-				 (int)session->uid, "state", "outside", "connection", "refused",
-				 "mode", "", "reason", session->why, "stuck", 0, "idle", 0,
-				 "parked", 0, "silent", 0);
-
-	json_object_set_new(made, "stopped", json_boolean(slu_process_is_stopped(session->pid)));
-	json_object_update_new(
-		made,
-		json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:[], s:[], s:[]}",
-			  "level", 0, "device_bytes", 0, "mapped_bytes", 0, "ram_bytes", 0,
-			  "disk_bytes", 0, "turns", 0, "ran_ms", 0, "used_ms", 0, "waited_ms", 0,
-			  "wait_p99_ms", 0, "unmovable", "yielding", "devices"));
-	return made;
+	return make_row(&(struct row){
+		.pid = session->pid,
+		.uid = session->uid,
+		.name = session->name,
+		.state = "outside",
+		.connection = "refused",
+		.mode = "",
+		.reason = session->why,
+		.is_stopped = slu_process_is_stopped(session->pid),
+		.client = &(struct slu_core_client_view){},
+		.turns = &(struct slu_core_group_view){},
+		.sums = &(struct sums){},
+		.devices = json_array(),
+	});
 }
 
 static json_t *make_programs(const struct slu_control_view *view)

@@ -57,6 +57,8 @@ def kick_ends_a_program_that_the_daemon_refused():
         wait_for(w, "first")
         second = start_endless(w, "second", require=False)
         wait_for(w, "second", "refused")
+        keys = [set(w.program(name)) for name in ("first", "second")]
+        s.check(keys[0] == keys[1], "its row has the keys of others", keys[0] ^ keys[1])
         done = w.sluice("park", "second")
         s.check(done.returncode == 122 and "runs without Sluice" in done.stderr and "sluice kick" in done.stderr,
                 "it cannot be parked, and the message says why", done)
