@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Memory that the program manages with the driver's virtual memory calls, as far as it moves. The
- * handle that cuMemCreate() returns is ours. It names a range of the ledger, at addresses that
+ * Memory that the program maps itself with the driver's virtual memory calls, as far as it moves.
+ * The handle that cuMemCreate() returns is ours. It names a range of the ledger, at addresses that
  * the program never sees and that our copies use; the range's extents move like all others. Each
  * mapping that the program makes is an *alias* of the range: when an extent is placed, on the
  * device or in host memory, it is mapped at its aliases as well, with the access that the program
