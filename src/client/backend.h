@@ -39,9 +39,6 @@ struct slu_backend {
 	/* Copies are fast from and to pinned host memory only: stage them. */
 	bool wants_staging;
 
-	/* compare() takes device memory that is in no account: only with hash_clean = always. */
-	bool compares_if_asked;
-
 	/* Called first on each thread that calls the others. May be NULL. */
 	void (*thread_begin)(void *data);
 
@@ -74,10 +71,10 @@ struct slu_backend {
 	int (*drain_unit)(void *data, struct slu_unit *unit);
 
 	/*
-	 * Whether the bytes of @unit on the device, which is at rest, equal its host copy at @host,
-	 * whose version is unit->host_version. 0, or DIFFERENT; also DIFFERENT where the answer is
-	 * unknown or, without @always, takes longer than a copy. NULL in front ends that cannot
-	 * compare.
+	 * Whether the bytes of @unit on the device, which is at rest, equal its host copy, whose
+	 * version is unit->host_version. @host: where the processor sees that copy; NULL: it is on
+	 * disk. 0, or DIFFERENT; also DIFFERENT where the answer is unknown or, without @always,
+	 * takes longer than a copy. NULL in front ends that cannot compare.
 	 */
 	int (*compare)(void *data, struct slu_unit *unit, const void *host, bool always);
 

@@ -181,12 +181,9 @@ void slu_client_unit_clear_suspect(struct slu_unit *unit, bool is_right)
 		unit_touch(unit);
 }
 
-bool slu_client_unit_may_compare(const struct slu_client *c, const struct slu_client_device *d)
+bool slu_client_unit_may_compare(const struct slu_client *c)
 {
-	enum slu_hashing hashing = slu_peer_connection_settings(c->peer)->hash_clean;
-
-	return hashing == SLU_HASHING_ALWAYS ||
-	       (hashing == SLU_HASHING_AUTO && !d->backend->compares_if_asked);
+	return slu_peer_connection_settings(c->peer)->hash_clean != SLU_HASHING_OFF;
 }
 
 /* Whether the device's copy can be compared when the unit leaves; else it counts as written. */
@@ -194,7 +191,7 @@ static bool unit_is_comparable(struct slu_client *c, const struct slu_client_dev
 			       const struct slu_unit *u)
 {
 	return d->backend->compare && u->place == SLU_PLACE_DEVICE && u->host_version &&
-	       !u->on_disk && slu_client_unit_may_compare(c, d);
+	       slu_client_unit_may_compare(c);
 }
 
 void slu_client_unit_touch_all(struct slu_client *c, struct slu_client_device *d)

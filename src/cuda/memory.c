@@ -72,11 +72,14 @@ bool slu_cuda_memory_reserve(struct slu_cuda_device *device, uint64_t bytes, uin
 {
 	CUstreamCaptureMode before;
 
-	if (slu_client_device_reserve(device->client, bytes, 0))
+	if (slu_client_device_reserve(device->client, bytes, 0)) {
+		slu_cuda_hasher_yield_to_owned(device);
 		return true;
+	}
 	before = slu_cuda_capture_relax();
 	slabs_free_empty(device);
 	slu_cuda_capture_restore(before);
+	slu_cuda_hasher_yield(device);
 	slu_cuda_pool_release_unused(device);
 	return slu_client_device_reserve(device->client, bytes, asked_bytes);
 }

@@ -102,7 +102,8 @@ CUresult cuMemGetInfo_v2(size_t *ret_free, size_t *ret_total)
 	if (!d || !ret_free || !ret_total)
 		return SLU_REAL(cuMemGetInfo_v2)(ret_free, ret_total);
 	*ret_total = slu_client_device_most(d->client);
-	owned = slu_sub_floor(slu_client_device_owned(d->client), slu_cuda_memory_kept_bytes(d));
+	owned = slu_sub_floor(slu_client_device_owned(d->client),
+			      slu_cuda_memory_kept_bytes(d) + slu_cuda_hasher_bytes(d));
 	*ret_free = slu_sub_floor(slu_client_device_offered(d->client), owned);
 	return CUDA_SUCCESS;
 }

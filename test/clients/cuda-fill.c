@@ -25,6 +25,7 @@ static const char usage[] =
 	"Fills memory of a CUDA device, changes it in rounds, checks every word.\n"
 	"\n"
 	"  -m, --mib N        MiB in all (default 16)\n"
+	"  -A, --all          all that the device says is free, instead\n"
 	"  -b, --buffers N    in so many allocations (default 4)\n"
 	"  -r, --rounds N     every allocation is changed so many times (default 10)\n"
 	"  -s, --seed N       of contents and order (default 1)\n"
@@ -123,7 +124,7 @@ static const char ptx[] = ".version 6.3\n"
 struct options {
 	uint64_t mib, n_buffers, n_rounds, seed, n_kernels, n_threads, n_streams, pause_us, device;
 	uint64_t n_managed, n_own, idle_ms;
-	bool is_mixed, is_renewed, is_async, is_uneven, is_endless, waits, verifies_each;
+	bool takes_all, is_mixed, is_renewed, is_async, is_uneven, is_endless, waits, verifies_each;
 	bool has_graphs, is_per_thread;
 };
 
@@ -414,6 +415,7 @@ static void read_command_line(int argc, char **argv)
 {
 	const struct client_option options[] = {
 		CLIENT_NUMBER('m', "mib", o.mib, 1, 1 << 20),
+		CLIENT_FLAG('A', "all", o.takes_all),
 		CLIENT_NUMBER('b', "buffers", o.n_buffers, 1, 1 << 20),
 		CLIENT_NUMBER('r', "rounds", o.n_rounds, 0, 1 << 30),
 		CLIENT_NUMBER('s', "seed", o.seed, 0, UINT32_MAX),
@@ -450,10 +452,20 @@ static void read_command_line(int argc, char **argv)
 	cuda_device = (int)o.device;
 }
 
+static uint64_t bytes_in_all(void)
+{
+	size_t free_bytes, total;
+
+	if (!o.takes_all)
+		return o.mib << 20;
+	CHECK(cuMemGetInfo_v2(&free_bytes, &total));
+	return free_bytes;
+}
+
 /* Uneven: between a half and three halves of an even share; the last one has what is left. */
 static void share_out(void)
 {
-	uint64_t n_remaining = (o.mib << 20) / 4, even = n_remaining / o.n_buffers,
+	uint64_t n_remaining = bytes_in_all() / 4, even = n_remaining / o.n_buffers,
 		 random = o.seed + 1;
 
 	for (uint64_t i = 0; i < o.n_buffers; i++) {

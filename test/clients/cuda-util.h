@@ -45,6 +45,7 @@ enum cuda_exit {
 	X(cuMemAllocHost_v2)             \
 	X(cuMemFreeHost)                 \
 	X(cuMemGetAddressRange_v2)       \
+	X(cuMemGetInfo_v2)               \
 	X(cuMemAddressReserve)           \
 	X(cuMemAddressFree)              \
 	X(cuMemCreate)                   \
