@@ -23,6 +23,7 @@ static const char usage[] =
 	"  -p, --pool         from a memory pool that can be shared with other processes, so that "
 	"it\n"
 	"                     does not move\n"
+	"  -v, --variables    as a variable of a module that is loaded\n"
 	"  -a, --ask          before each step wait for a line of standard input, and answer with\n"
 	"                     one after it; the end of standard input is the end of growing\n"
 	"  -i, --idle N       after each step do nothing for N ms (default 0)\n"
@@ -32,9 +33,10 @@ static const char usage[] =
 #define STEPS_MAX 1024
 
 static uint64_t mib = 1, n_steps = 8, idle_ms;
-static bool is_pool, asks;
+static bool is_pool, is_variable, asks;
 static CUmemoryPool pool;
 static CUdeviceptr pieces[STEPS_MAX];
+static CUmodule modules[STEPS_MAX];
 static uint32_t *host;
 
 static size_t n_words(void)
@@ -63,9 +65,24 @@ static void answer(uint64_t step)
 	fflush(stdout);
 }
 
+static void take_variable(uint64_t step)
+{
+	char ptx[256];
+	size_t bytes;
+
+	snprintf(ptx, sizeof(ptx),
+		 ".version 6.3\n.target sm_75\n.address_size 64\n"
+		 ".visible .global .align 16 .b8 piece[%zu];\n",
+		 n_words() * 4);
+	CHECK(cuModuleLoadData(&modules[step], ptx));
+	CHECK(cuModuleGetGlobal_v2(&pieces[step], &bytes, modules[step], "piece"));
+}
+
 static void take(uint64_t step)
 {
-	if (is_pool) {
+	if (is_variable) {
+		take_variable(step);
+	} else if (is_pool) {
 		CHECK(cuMemAllocFromPoolAsync(&pieces[step], n_words() * 4, pool, NULL));
 		CHECK(cuCtxSynchronize());
 	} else {
@@ -83,7 +100,9 @@ static bool give(uint64_t step)
 	CHECK(cuMemcpyDtoH_v2(host, pieces[step], n_words() * 4));
 	for (size_t i = 0; i < n_words() && is_right; i++)
 		is_right = host[i] == word(step, i);
-	if (is_pool)
+	if (is_variable)
+		CHECK(cuModuleUnload(modules[step]));
+	else if (is_pool)
 		CHECK(cuMemFreeAsync(pieces[step], NULL));
 	else
 		CHECK(cuMemFree_v2(pieces[step]));
@@ -96,6 +115,7 @@ int main(int argc, char **argv)
 		CLIENT_NUMBER('m', "mib", mib, 1, 4096),
 		CLIENT_NUMBER('n', "steps", n_steps, 1, STEPS_MAX),
 		CLIENT_FLAG('p', "pool", is_pool),
+		CLIENT_FLAG('v', "variables", is_variable),
 		CLIENT_FLAG('a', "ask", asks),
 		CLIENT_NUMBER('i', "idle", idle_ms, 0, 60000),
 		{ 0 },

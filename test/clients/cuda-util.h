@@ -61,6 +61,8 @@ enum cuda_exit {
 	X(cuMemcpyDtoDAsync_v2)          \
 	X(cuModuleLoadData)              \
 	X(cuModuleGetFunction)           \
+	X(cuModuleGetGlobal_v2)          \
+	X(cuModuleUnload)                \
 	X(cuStreamCreate)                \
 	X(cuStreamDestroy_v2)            \
 	X(cuStreamSynchronize)           \

@@ -110,6 +110,23 @@ def what_a_program_may_own_is_refused_at_the_call_whatever_the_kind():
                     f"{kind}: history says why", denials)
 
 
+def variables_of_modules_are_charged_shown_and_served_beside_others():
+    with s.World("shim-variables", memory=16 * s.MIB, softgpu=SMALL) as w:
+        w.start_daemon()
+        idle = w.start([s.CLIENTS / "cuda-fill", "--mib", 12, "--rounds", 1, "--wait"], "cuda", name="idle", stdin=subprocess.PIPE)
+        s.check(idle.stdout.readline() == "ready\n", "it fills the device")
+        grow = w.start([s.CLIENTS / "cuda-grow", "--variables", "--mib", 3, "--steps", 3, "--ask"], "cuda", name="grow",
+                       stdin=subprocess.PIPE)
+        for step in range(2):
+            grow.stdin.write("\n")
+            grow.stdin.flush()
+            s.check(grow.stdout.readline() == f"step {step}\n", "it gets its memory")
+        s.wait_until("it is shown", lambda: w.program("grow")["unmovable"] == [{"reason": "module", "bytes": 6 * s.MIB}],
+                     look=lambda: w.status())
+        w.end(grow)
+        w.end(idle)
+
+
 def threads_that_take_and_give_back_memory_do_not_disturb_each_other():
     with s.World("shim-churn", memory=32 * s.MIB, softgpu=SMALL) as w:
         w.start_daemon()
@@ -130,5 +147,6 @@ s.main(memory_that_a_program_maps_itself_is_charged_while_it_exists,
        memory_of_a_graph_is_given_beside_one_that_fills_the_device,
        memory_of_a_graph_that_fits_nowhere_is_refused_and_history_says_why,
        what_a_program_may_own_is_refused_at_the_call_whatever_the_kind,
+       variables_of_modules_are_charged_shown_and_served_beside_others,
        threads_that_take_and_give_back_memory_do_not_disturb_each_other,
        memory_that_is_not_there_is_denied_under_torture)
