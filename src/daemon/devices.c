@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/flock.h"
 #include "base/util.h"
@@ -23,6 +24,7 @@
 #include "daemon/process.h"
 #include "daemon/text.h"
 
+#define LOOK_NS	  (2 * SLU_NS_PER_MS)
 #define TOTAL_MAX (UINT64_C(1) << 46) /* 64 TiB: larger is no device */
 
 struct slu_devices {
@@ -104,12 +106,8 @@ static struct dev_board *find_board(struct slu_devices *devices, const uint8_t u
 
 		if (snprintf(ret_path, size, "%s/%s", folder, entry->d_name) >= (int)size ||
 		    lstat(ret_path, &st) < 0 || !S_ISREG(st.st_mode) ||
-		    dev_board_open(ret_path, NULL, &found))
-			continue;
-		if (memcmp(dev_board_identity(found)->uuid, uuid, 16) != 0) {
-			dev_board_close(found);
+		    dev_board_open_to_look(ret_path, uuid, &found))
 			found = NULL;
-		}
 	}
 	if (dir)
 		closedir(dir);
@@ -386,7 +384,12 @@ void slu_devices_look(struct slu_devices *devices, uint64_t now_ns,
 
 		if (device->board && !device->n_users && !board_is_current(device))
 			forget_board(device);
-		if (!device->board || dev_board_look(device->board, view))
+		if (!device->board)
+			continue;
+		/* one who keeps the lock makes everybody wait here, once */
+		device->is_busy = dev_board_look_within(device->board,
+							device->is_busy ? 0 : LOOK_NS, view) != 0;
+		if (device->is_busy)
 			continue;
 		device->used_bytes = view->used_bytes;
 		device->overhead_bytes = view->overhead_bytes;

@@ -58,6 +58,7 @@ struct slu_device {
 	uint64_t freed_n;	 /* a count of devices that became free: less is longer ago */
 	int lock_fd;		 /* NODE, while it is used */
 	struct dev_board *board; /* BOARD, also while it is free, for status */
+	bool is_busy;		 /* … its lock was taken when the daemon last looked */
 
 	uint64_t used_bytes;	 /* as the board last reported; 0 without a board */
 	uint64_t overhead_bytes; /* … in addition, by contexts and drivers */

@@ -2,7 +2,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -200,8 +199,7 @@ int slu_process_open_peer(int socket_fd, pid_t pid)
 
 void slu_process_describe(pid_t pid, char *ret_text, size_t size)
 {
-	char name[32], pw_space[1024];
-	struct passwd pw, *found = NULL;
+	char name[32];
 	uid_t uid;
 
 	slu_process_name(pid, name, sizeof(name));
@@ -209,10 +207,8 @@ void slu_process_describe(pid_t pid, char *ret_text, size_t size)
 		snprintf(ret_text, size, "%s (pid %d)", name, (int)pid);
 		return;
 	}
-	if (getpwuid_r(uid, &pw, pw_space, sizeof(pw_space), &found) == 0 && found)
-		snprintf(ret_text, size, "%s (pid %d, user %s)", name, (int)pid, found->pw_name);
-	else
-		snprintf(ret_text, size, "%s (pid %d, user %u)", name, (int)pid, (unsigned)uid);
+	/* by number: to ask for the name may take long */
+	snprintf(ret_text, size, "%s (pid %d, uid %u)", name, (int)pid, (unsigned)uid);
 }
 
 static bool has_socket(pid_t pid, unsigned long inode)

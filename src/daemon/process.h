@@ -40,7 +40,7 @@ int slu_process_uid(pid_t pid, uid_t *ret_uid);
 int slu_process_open_peer(int socket_fd, pid_t pid);
 int slu_process_open(pid_t pid);
 
-/* "sluiced (pid 4121, user alice)", for people. */
+/* "sluiced (pid 4121, uid 1000)", for people. */
 void slu_process_describe(pid_t pid, char *ret_text, size_t size);
 
 /* The path of the first unix socket at which @pid listens. Return: 0, -ENOENT, or -errno. */

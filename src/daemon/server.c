@@ -95,18 +95,25 @@ void slu_server_population_changed(struct slu_server *server)
 	sd_event_source_set_enabled(server->idle, SD_EVENT_ONESHOT);
 }
 
+/* At the start and with the settings, not for each request: a directory service may be slow. */
+static void find_masters(struct slu_server *server)
+{
+	const struct group *masters = server->options.is_system ? getgrnam(MASTERS_GROUP) : NULL;
+
+	server->has_masters = masters != NULL;
+	server->masters = masters ? masters->gr_gid : 0;
+}
+
 bool slu_server_user_is_master(const struct slu_server *server, uid_t uid, gid_t gid, int socket_fd)
 {
 	slu_cleanup(slu_freep) gid_t *gids = NULL;
-	const struct group *masters;
 	socklen_t size = 0;
 
 	if (uid == 0 || !server->options.is_system)
 		return true;
-	masters = getgrnam(MASTERS_GROUP);
-	if (!masters)
+	if (!server->has_masters)
 		return false;
-	if (gid == masters->gr_gid)
+	if (gid == server->masters)
 		return true;
 	/* as they were when the peer connected; asks for the size first */
 	if (getsockopt(socket_fd, SOL_SOCKET, SO_PEERGROUPS, NULL, &size) == 0 || errno != ERANGE)
@@ -115,7 +122,7 @@ bool slu_server_user_is_master(const struct slu_server *server, uid_t uid, gid_t
 	if (!gids || getsockopt(socket_fd, SOL_SOCKET, SO_PEERGROUPS, gids, &size) < 0)
 		return false;
 	for (size_t i = 0; i < size / sizeof(*gids); i++)
-		if (gids[i] == masters->gr_gid)
+		if (gids[i] == server->masters)
 			return true;
 	return false;
 }
@@ -131,6 +138,7 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *inf
 	(void)info;
 	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu",
 		   (unsigned long long)(slu_clock_now_ns() / SLU_NS_PER_US));
+	find_masters(server);
 	if (slu_server_read_config(&server->options, &config)) {
 		slu_log(ERR,
 			"the settings are unchanged; correct the lines above and reload again");
@@ -308,6 +316,7 @@ int slu_server_new(const struct slu_server_options *options, struct slu_server *
 	LIST_INIT(&server->programs);
 	LIST_INIT(&server->groups);
 	raise_file_limit();
+	find_masters(server);
 	r = set_up(server);
 	if (r) {
 		slu_server_free(server);

@@ -75,6 +75,8 @@ struct slu_server {
 	struct slu_server_options options; /* constant after init */
 	uid_t uid; /* the daemon's; a private daemon serves only this user */
 	uint64_t started_ns;
+	bool has_masters;
+	gid_t masters; /* the group whose members see and control all programs */
 
 	sd_event *event;
 	sd_event_source *pump;	    /* one shot: enabled after an event of the core */
