@@ -127,6 +127,7 @@ struct slu_core_join {
 	struct slu_core_bounds bounds;
 	enum slu_core_priority
 		priority; /* of the program; a group has the highest of its members' */
+	bool is_checked;  /* it may lie, to the harm of other users (rule 41) */
 	unsigned devices[SLU_WIRE_DEVICES_MAX]; /* place in HELLO -> the core's number */
 };
 
@@ -136,6 +137,16 @@ struct slu_core_join {
  * twice, or -ENOMEM, which leaves the core unchanged.
  */
 int slu_core_hello(struct slu_core *core, uint64_t now_ns, const struct slu_core_join *join);
+
+/* Whether the client has a turn on the device at @place of its HELLO: given, or adopted. */
+bool slu_core_has_turn(const struct slu_core *core, uint64_t client, unsigned place);
+
+/*
+ * The device at @place of its HELLO says that the client has @bytes there. Bytes that a checked
+ * client claims beyond that and its limits do not count, nor does its credit if it does not answer.
+ */
+void slu_core_confirm(struct slu_core *core, uint64_t now_ns, uint64_t client, unsigned place,
+		      uint64_t bytes);
 
 /* A line of the roster: at the start a client is charged with it until HELLO or death. */
 struct slu_core_orphan {

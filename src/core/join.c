@@ -67,12 +67,67 @@ static void take_priority(struct slu_core *core, const struct slu_core_client *c
 	slu_core_group_begin(core, group);
 }
 
+/* What the core knows of a client before HELLO says other things. */
+struct before {
+	bool is_orphan;
+	unsigned n;
+	struct {
+		unsigned device;
+		uint64_t charge_bytes;
+		struct slu_epoch epoch;
+	} seats[SLU_WIRE_DEVICES_MAX];
+};
+
+static void client_remember(const struct slu_core_client *client, bool is_new,
+			    struct before *ret_before)
+{
+	*ret_before = (struct before){
+		.is_orphan = !is_new && client->standing == SLU_CORE_ORPHAN,
+		.n = client->n_seats,
+	};
+	for (unsigned i = 0; i < client->n_seats; i++) {
+		ret_before->seats[i].device = client->seats[i].device;
+		ret_before->seats[i].charge_bytes = client->seats[i].account.charge_bytes;
+		ret_before->seats[i].epoch = client->seats[i].epoch;
+	}
+}
+
+static uint64_t charge_before(const struct before *before, unsigned device)
+{
+	for (unsigned i = 0; i < before->n; i++)
+		if (before->seats[i].device == device)
+			return before->seats[i].charge_bytes;
+	return 0;
+}
+
+/* An orphan's turn is the last daemon's: nobody knows it, and it cannot be had twice. */
+static bool turn_was_given(const struct before *before, unsigned device, struct slu_epoch epoch)
+{
+	for (unsigned i = 0; i < before->n; i++)
+		if (before->seats[i].device == device &&
+		    slu_epoch_equal(before->seats[i].epoch, epoch))
+			return true;
+	return before->is_orphan;
+}
+
+static void accounts_question(struct slu_core_client *client, const struct before *before)
+{
+	for (unsigned i = 0; i < client->n_seats; i++)
+		slu_core_account_question(&client->seats[i].account,
+					  charge_before(before, client->seats[i].device));
+	slu_core_account_question(&client->pinned, client->pinned.charge_bytes);
+	slu_core_account_question(&client->backing, client->backing.charge_bytes);
+	slu_core_account_question(&client->disk, client->disk.charge_bytes);
+}
+
 static void take_seats(struct slu_core *core, struct slu_core_client *client,
-		       const struct slu_core_join *join)
+		       const struct slu_core_join *join, const struct before *before)
 {
 	const struct slu_msg_hello *hello = join->hello;
 
 	slu_core_client_seat(core, client, hello->n_devices, join->devices);
+	if (join->is_checked)
+		accounts_question(client, before);
 	client->never_pins = hello->n_devices > 0;
 	for (unsigned i = 0; i < client->n_seats; i++) {
 		const struct slu_hello_device *reported = &hello->devices[i];
@@ -120,9 +175,19 @@ static bool may_adopt(struct slu_core *core, struct slu_core_group *group)
 	return !is_beside || !slu_core_plan_make(core, &plan, NULL);
 }
 
-static void take_turns(struct slu_core *core, struct slu_core_client *client,
-		       const struct slu_msg_hello *hello)
+/* A turn that the core did not give: it is to end, and until then nobody waits for that. */
+static void turn_disown(struct slu_core *core, struct slu_core_client *client,
+			struct slu_core_seat *seat, struct slu_epoch epoch)
 {
+	seat->epoch = epoch;
+	slu_core_send_close(core, client, seat, "its turn was not given by this daemon");
+	seat->epoch = (struct slu_epoch){};
+}
+
+static void take_turns(struct slu_core *core, struct slu_core_client *client,
+		       const struct slu_core_join *join, const struct before *before)
+{
+	const struct slu_msg_hello *hello = join->hello;
 	struct slu_core_group *group = client->group;
 
 	for (unsigned i = 0; i < client->n_seats; i++) {
@@ -130,6 +195,11 @@ static void take_turns(struct slu_core *core, struct slu_core_client *client,
 
 		if (slu_epoch_is_none(reported->epoch))
 			continue;
+		if (join->is_checked &&
+		    !turn_was_given(before, client->seats[i].device, reported->epoch)) {
+			turn_disown(core, client, &client->seats[i], reported->epoch);
+			continue;
+		}
 		if (may_adopt(core, group)) {
 			group->epoch = reported->epoch;
 			group->granted_ns = group->progress_ns = core->now_ns;
@@ -148,6 +218,8 @@ static void take_turns(struct slu_core *core, struct slu_core_client *client,
 int slu_core_hello(struct slu_core *core, uint64_t now_ns, const struct slu_core_join *join)
 {
 	struct slu_core_client *client = slu_core_client_find(core, join->client);
+	bool is_new = !client;
+	struct before before;
 	int r;
 
 	slu_core_set_now(core, now_ns);
@@ -162,13 +234,30 @@ int slu_core_hello(struct slu_core *core, uint64_t now_ns, const struct slu_core
 	}
 	slu_core_queue_forget(&core->queue, client->id);
 	slu_core_client_rename(client, join->name);
+	client_remember(client, is_new, &before);
 	client->standing = SLU_CORE_JOINED;
 	take_priority(core, client, join->priority);
-	take_seats(core, client, join);
-	take_turns(core, client, join->hello);
+	take_seats(core, client, join, &before);
+	take_turns(core, client, join, &before);
 	slu_core_turns_update(core, client->group);
 	slu_core_send_roster(core, client);
 	return 0;
+}
+
+void slu_core_confirm(struct slu_core *core, uint64_t now_ns, uint64_t client_id, unsigned place,
+		      uint64_t bytes)
+{
+	struct slu_core_client *client = slu_core_client_find(core, client_id);
+	struct slu_core_account *account;
+
+	slu_core_set_now(core, now_ns);
+	if (!client || place >= client->n_seats)
+		return;
+	account = &client->seats[place].account;
+	slu_core_account_confirm(account, bytes,
+				 !slu_core_client_is_joined(client) || client->group->is_stuck ||
+					 slu_core_is_silent(core, account));
+	slu_core_send_roster(core, client);
 }
 
 int slu_core_orphan(struct slu_core *core, uint64_t now_ns, const struct slu_core_orphan *orphan)

@@ -71,7 +71,8 @@ static int on_sums(struct slu_core *core, struct slu_core_client *client,
 	r = slu_core_account_answer(account, core->now_ns, sums);
 	if (!sums->refused_bytes)
 		note_progress(core, account, before);
-	if (r == 0 && sums->refused_bytes && account->seat) {
+	if (r == 0 && sums->refused_bytes && account->seat &&
+	    slu_core_account_take_refusal(account, core->now_ns, core->config.rise_period_ns)) {
 		slu_core_capacity_refused(account->capacity, core->now_ns);
 		slu_core_report(core, client->id, "the driver refused %s %s", client->name,
 				slu_size_format(size, sums->refused_bytes));

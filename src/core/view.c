@@ -11,6 +11,14 @@
 #include "core/sched/sharing.h"
 #include "core/state.h"
 
+bool slu_core_has_turn(const struct slu_core *core, uint64_t client_id, unsigned place)
+{
+	const struct slu_core_client *client = slu_core_client_find(core, client_id);
+
+	return client && place < client->n_seats &&
+	       client->seats[place].phase != SLU_CORE_PHASE_NONE;
+}
+
 static const char *const state_names[_SLU_CORE_STATE_MAX] = {
 	[SLU_CORE_IDLE] = "idle",	  [SLU_CORE_WAITING] = "waiting",
 	[SLU_CORE_FILLING] = "filling",	  [SLU_CORE_RUNNING] = "running",

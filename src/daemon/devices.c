@@ -374,7 +374,9 @@ struct slu_device *slu_devices_get(struct slu_devices *devices, unsigned number)
 }
 
 void slu_devices_look(struct slu_devices *devices, uint64_t now_ns,
-		      bool (*is_client)(void *data, pid_t pid), void *data)
+		      bool (*is_client)(void *data, const struct slu_device *device, pid_t pid,
+					uint64_t bytes),
+		      void *data)
 {
 	struct dev_board_view *view = &devices->view;
 
@@ -397,7 +399,7 @@ void slu_devices_look(struct slu_devices *devices, uint64_t now_ns,
 		for (unsigned s = 0; s < view->n_slots; s++) {
 			const struct dev_board_slot_view *slot = &view->slots[s];
 
-			if (!slot->bytes || is_client(data, slot->pid))
+			if (!slot->bytes || is_client(data, device, slot->pid, slot->bytes))
 				continue;
 			sum += slot->bytes;
 			if (device->n_outsiders == SLU_DEVICES_OUTSIDERS_MAX)

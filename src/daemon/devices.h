@@ -100,8 +100,10 @@ struct slu_device *slu_devices_get(struct slu_devices *devices, unsigned number)
 bool slu_device_is_gone(const struct slu_device *device);
 
 /*
- * Reads every board and passes on to the core the bytes of contexts, and those of processes for
- * which @is_client is false.
+ * Reads every board and passes on to the core the bytes of contexts, and those of outsiders: of
+ * processes for which @is_client, which hears what each of them has, is false.
  */
 void slu_devices_look(struct slu_devices *devices, uint64_t now_ns,
-		      bool (*is_client)(void *data, pid_t pid), void *data);
+		      bool (*is_client)(void *data, const struct slu_device *device, pid_t pid,
+					uint64_t bytes),
+		      void *data);

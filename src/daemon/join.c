@@ -154,21 +154,16 @@ static int program_enroll(struct slu_program *program, uint64_t now_ns,
 		.name = program->name,
 		.hello = &allowed,
 		.priority = priority_of(program),
+		.is_checked = program->server->options.is_system,
 	};
-	struct slu_core_orphan charges = {
-		.n_devices = program->n_devices,
-		.pinned_bytes = hello->pinned_held_bytes,
-		.backing_bytes = hello->pageable_held_bytes,
-		.disk_bytes = hello->disk_held_bytes,
-	};
+	struct slu_core_orphan charges = { .n_devices = program->n_devices };
 	int r;
 
-	for (unsigned d = 0; d < program->n_devices; d++) {
+	for (unsigned d = 0; d < program->n_devices; d++)
 		join.devices[d] = program->devices[d].device->number;
-		charges.device_bytes[d] = hello->devices[d].held_bytes;
-	}
 	slu_backing_bounds(&program->server->backing, program->pid, program->uid, &join.bounds);
-	r = slu_program_write(program, &charges);
+	/* a place for its line; the core writes the charges that it believes */
+	r = program->slot < 0 ? slu_program_write(program, &charges) : 0;
 	return r ? slu_fold(r) : slu_fold(slu_core_hello(program->server->core, now_ns, &join));
 }
 
@@ -238,6 +233,8 @@ static void note_adopted(struct slu_program *program, uint64_t now_ns,
 	for (unsigned d = 0; d < program->n_devices; d++) {
 		struct slu_program_device *own = &program->devices[d];
 
+		if (!slu_core_has_turn(program->server->core, program->id, d))
+			own->epoch = (struct slu_epoch){};
 		if (slu_epoch_is_none(own->epoch))
 			continue;
 		own->turn = slu_timeline_granted(timeline, now_ns, &who, own->device->number,

@@ -48,6 +48,7 @@ struct slu_program_device {
 	uint64_t moved_in_bytes, moved_out_bytes; /* as in the last FACTS */
 	bool hears_present;			  /* as HELLO says */
 	uint64_t present_bytes;			  /* as in the last PRESENT; 0: never */
+	uint64_t seen_bytes; /* while the daemon looks: what the board says that it has */
 };
 
 struct slu_program {

@@ -31,19 +31,41 @@
 
 /* -- looking at the devices ------------------------------------------------------------------- */
 
-static bool is_client(void *data, pid_t pid)
+/* A process may have several slots. */
+static bool is_client(void *data, const struct slu_device *device, pid_t pid, uint64_t bytes)
 {
-	return slu_program_find_pid(data, pid) != NULL;
+	struct slu_program *program = slu_program_find_pid(data, pid);
+
+	for (unsigned d = 0; program && d < program->n_devices; d++)
+		if (program->devices[d].device == device)
+			program->devices[d].seen_bytes += bytes;
+	return program != NULL;
+}
+
+/* Tells the core what the boards say of @program; a card says nothing. */
+static void program_confirm(struct slu_program *program, uint64_t now_ns)
+{
+	for (unsigned d = 0; d < program->n_devices; d++) {
+		struct slu_program_device *own = &program->devices[d];
+
+		if (own->device->kind == SLU_DEVICE_BOARD && !own->device->is_busy)
+			slu_core_confirm(program->server->core, now_ns, program->id, d,
+					 own->seen_bytes);
+		own->seen_bytes = 0;
+	}
 }
 
 void slu_server_look(struct slu_server *server)
 {
 	struct slu_program *program;
+	uint64_t now_ns = slu_clock_now_ns();
 
-	slu_devices_look(server->devices, slu_clock_now_ns(), is_client, server);
-	LIST_FOREACH (program, &server->programs, entry)
+	slu_devices_look(server->devices, now_ns, is_client, server);
+	LIST_FOREACH (program, &server->programs, entry) {
+		program_confirm(program, now_ns);
 		if (program->session)
 			slu_session_send_present(program->session);
+	}
 	slu_server_wake(server);
 }
 

@@ -209,16 +209,20 @@ static void test_a_board_made_again_with_another_size_is_another_device(void **s
 	slu_devices_release(f->devices, second);
 }
 
-static bool nobody(void *data, pid_t pid)
+static bool nobody(void *data, const struct slu_device *device, pid_t pid, uint64_t bytes)
 {
+	(void)device;
+	(void)bytes;
 	(void)data;
 	(void)pid;
 	return false;
 }
 
-static bool us(void *data, pid_t pid)
+static bool us(void *data, const struct slu_device *device, pid_t pid, uint64_t bytes)
 {
 	(void)data;
+	(void)device;
+	assert_int_equal(bytes, 4096);
 	return pid == getpid();
 }
 

@@ -19,6 +19,12 @@ static bool has_bound(const struct slu_core_bound *bounds, unsigned n, uint64_t 
 	return false;
 }
 
+/* What a client only claims counts here, against those who share the bound with it (rule 41). */
+static uint64_t charge_of(const struct slu_core_account *account)
+{
+	return SLU_MAX(account->charge_bytes, account->claim_bytes);
+}
+
 /* What the bound leaves to @client: its bytes less what others who share it are charged. */
 static uint64_t bound_remaining_bytes(const struct slu_core *core,
 				      const struct slu_core_client *client,
@@ -34,8 +40,8 @@ static uint64_t bound_remaining_bytes(const struct slu_core *core,
 			continue;
 		if (is_disk ? has_bound(b->disk, b->n_disk, bound->id)
 			    : has_bound(b->pageable, b->n_pageable, bound->id))
-			bytes = slu_sub_floor(bytes, is_disk ? other->disk.charge_bytes
-							     : other->pageable.charge_bytes);
+			bytes = slu_sub_floor(bytes,
+					      charge_of(is_disk ? &other->disk : &other->pageable));
 	}
 	return bytes;
 }

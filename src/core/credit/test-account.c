@@ -186,6 +186,67 @@ static void test_sums_stay_true_under_random_use(void **state)
 	}
 }
 
+static void test_rule_41_claims_that_nobody_confirms_do_not_count(void **state)
+{
+	struct fixture *f = *state;
+
+	slu_core_account_question(&f->one, 20);
+	slu_core_account_report(&f->one, 80, 80);
+	assert_int_equal(f->one.held_bytes, 20);
+	assert_int_equal(f->one.floor_bytes, 20);
+	assert_int_equal(f->capacity.charge_bytes, 20);
+	assert_int_equal(f->one.claim_bytes, 80);
+	assert_int_equal(answer(&f->one, 0, 90, 90, 0), 0);
+	assert_int_equal(f->capacity.charge_bytes, 20);
+	/* the device knows of more, and then of less: what was granted counts in any case */
+	slu_core_account_confirm(&f->one, 50, false);
+	assert_int_equal(f->one.held_bytes, 50);
+	assert_int_equal(f->capacity.charge_bytes, 50);
+	slu_core_account_confirm(&f->one, 0, false);
+	assert_int_equal(f->one.held_bytes, 20);
+}
+
+static void test_rule_41_what_was_granted_counts_until_the_client_gives_it_up(void **state)
+{
+	struct fixture *f = *state;
+
+	slu_core_account_question(&f->one, 0);
+	slu_core_account_report(&f->one, 0, 0);
+	slu_core_account_raise(&f->one, 1, 60, 60, SLU_PACE_NOW);
+	assert_int_equal(answer(&f->one, 1, 60, 60, 0), 0);
+	slu_core_account_lower(&f->one, 1, 10);
+	assert_int_equal(answer(&f->one, 2, 40, 40, 0), 0);
+	assert_int_equal(f->one.charge_bytes, 40);
+	assert_int_equal(answer(&f->one, 2, 60, 60, 0), 0);
+	assert_int_equal(f->one.charge_bytes, 40);
+	/* one that does not answer keeps what the device says that it has */
+	slu_core_account_confirm(&f->one, 15, true);
+	assert_int_equal(f->one.charge_bytes, 15);
+	assert_int_equal(f->capacity.charge_bytes, 15);
+}
+
+static void test_rule_41_one_refusal_counts_for_each_raise_and_less_and_less(void **state)
+{
+	struct fixture *f = *state;
+
+	slu_core_account_question(&f->one, 0);
+	slu_core_account_report(&f->one, 0, 0);
+	assert_false(slu_core_account_take_refusal(&f->one, 1, 10));
+	for (uint64_t n = 0, now = 100; n < 4; n++) {
+		slu_core_account_raise(&f->one, now, 60, 60, SLU_PACE_NOW);
+		assert_int_equal(answer(&f->one, n + 1, 60, 0, 60), 0);
+		if (n)
+			assert_false(slu_core_account_take_refusal(&f->one, now, 10));
+		now += n ? 10 << (n - 1) : 0;
+		assert_true(slu_core_account_take_refusal(&f->one, now, 10));
+		assert_false(slu_core_account_take_refusal(&f->one, now + 1000, 10));
+	}
+	/* one whose bytes grow was told the truth about the others */
+	slu_core_account_raise(&f->one, 300, 60, 60, SLU_PACE_NOW);
+	assert_int_equal(answer(&f->one, 5, 60, 10, 0), 0);
+	assert_true(slu_core_account_take_refusal(&f->one, 300, 10));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -206,6 +267,14 @@ int main(void)
 			end),
 		cmocka_unit_test_setup_teardown(test_claims_beyond_any_memory_are_cut, begin, end),
 		cmocka_unit_test_setup_teardown(test_sums_stay_true_under_random_use, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_rule_41_claims_that_nobody_confirms_do_not_count, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_rule_41_what_was_granted_counts_until_the_client_gives_it_up, begin,
+			end),
+		cmocka_unit_test_setup_teardown(
+			test_rule_41_one_refusal_counts_for_each_raise_and_less_and_less, begin,
+			end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
