@@ -163,6 +163,20 @@ void slu_process_name(pid_t pid, char *ret_name, size_t size)
 	snprintf(ret_name, size, "%s", text);
 }
 
+bool slu_process_obeys(pid_t pid, uid_t uid)
+{
+	unsigned real, effective, saved;
+	const char *line;
+	char text[2048];
+
+	if (pid <= 0 || read_proc(pid, "status", text, sizeof(text)))
+		return false;
+	line = strstr(text, "\nUid:");
+	/* kill(2) asks for one of the two; a process that has changed one of them is on its way */
+	return line && sscanf(line, "\nUid: %u %u %u", &real, &effective, &saved) == 3 &&
+	       real == uid && saved == uid;
+}
+
 int slu_process_uid(pid_t pid, uid_t *ret_uid)
 {
 	char path[64];

@@ -28,6 +28,9 @@ bool slu_process_lacks_thread(pid_t pid, pid_t thread);
 /* The short name as the kernel has it; "?" when it is gone. */
 void slu_process_name(pid_t pid, char *ret_name, size_t size);
 
+/* Whether @uid may send signals to it: is its real and its saved user (kill(2)). */
+bool slu_process_obeys(pid_t pid, uid_t uid);
+
 /* Return: 0, or -ESRCH. */
 int slu_process_uid(pid_t pid, uid_t *ret_uid);
 

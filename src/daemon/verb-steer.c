@@ -67,18 +67,27 @@ static void steer_complain(struct slu_answer *answer, const char *name, pid_t pi
 	slu_answer_no(answer, error, NULL, "%s (pid %d): %s", name, (int)pid, strerror(error));
 }
 
+/*
+ * Whether the asking user could have sent the process a signal: one that has executed a set-uid
+ * program, or has other rights in reserve, is not theirs, whoever connected.
+ */
+static bool may_steer(const struct slu_answer *answer, uid_t uid, pid_t pid)
+{
+	return answer->view.is_master || (answer->view.uid == uid && slu_process_obeys(pid, uid));
+}
+
 static bool is_steered(const struct slu_answer *answer, const struct slu_program *program,
 		       const char *who)
 {
-	return slu_control_may_see(&answer->view, program->uid) && (!who || is_meant(program, who));
+	return (!who || is_meant(program, who)) && may_steer(answer, program->uid, program->pid);
 }
 
 static bool is_refused(const struct slu_answer *answer, const struct slu_session *session,
 		       const char *who)
 {
-	return session->state == SLU_SESSION_OUTSIDE &&
-	       slu_control_may_see(&answer->view, session->uid) && who &&
-	       is_called(session->name, session->pid, who);
+	return session->state == SLU_SESSION_OUTSIDE && who &&
+	       is_called(session->name, session->pid, who) &&
+	       may_steer(answer, session->uid, session->pid);
 }
 
 /* Return: how many programs are meant; @changes gets those that the verb changes. */
