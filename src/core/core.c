@@ -187,6 +187,14 @@ void slu_core_device_renew(struct slu_core *core, uint64_t now_ns, unsigned numb
 	slu_core_capacity_init(&device->capacity, true, usable_bytes, reserve_bytes, now_ns);
 }
 
+void slu_core_device_resize(struct slu_core *core, uint64_t now_ns, unsigned number,
+			    uint64_t usable_bytes, uint64_t reserve_bytes)
+{
+	assert(number < core->n_devices);
+	slu_core_set_now(core, now_ns);
+	slu_core_capacity_resize(&core->devices[number]->capacity, usable_bytes, reserve_bytes);
+}
+
 void slu_core_outsiders(struct slu_core *core, uint64_t now_ns, unsigned device, uint64_t bytes)
 {
 	assert(device < core->n_devices);

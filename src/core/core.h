@@ -86,6 +86,10 @@ int slu_core_device_add(struct slu_core *core, uint64_t now_ns, const char *name
 void slu_core_device_renew(struct slu_core *core, uint64_t now_ns, unsigned number,
 			   const char *name, uint64_t usable_bytes, uint64_t reserve_bytes);
 
+/* The device of @number, which may be in use, is of another size than was said. */
+void slu_core_device_resize(struct slu_core *core, uint64_t now_ns, unsigned number,
+			    uint64_t usable_bytes, uint64_t reserve_bytes);
+
 /* The bytes that outsiders were seen to hold. */
 void slu_core_outsiders(struct slu_core *core, uint64_t now_ns, unsigned device, uint64_t bytes);
 

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/flock.h"
+#include "base/log.h"
 #include "base/util.h"
 #include "board/board.h"
 #include "core/core.h"
@@ -114,8 +115,12 @@ static struct dev_board *find_board(struct slu_devices *devices, const uint8_t u
 	return found;
 }
 
-/* Return: 0 when it is ours now, else REFUSED with the holder named. */
-static int device_lock(int fd, const char *name, int *ret_status, char *ret_why, size_t size)
+/*
+ * Return: 0 when it is ours now, else REFUSED with the holder named. Anybody who can open the file
+ * can lock it: a system daemon says so in the log, and goes on.
+ */
+static int device_lock(const struct slu_devices *devices, int fd, const char *name, int *ret_status,
+		       char *ret_why, size_t size)
 {
 	char who[96] = "another daemon", end[32] = "", path[108], join[160] = "";
 	pid_t pid;
@@ -129,6 +134,10 @@ static int device_lock(int fd, const char *name, int *ret_status, char *ret_why,
 		snprintf(end, sizeof(end), " ('kill %d')", (int)pid);
 		if (!slu_process_socket(pid, path, sizeof(path)))
 			snprintf(join, sizeof(join), " ('--socket %s')", path);
+	}
+	if (devices->is_system) {
+		slu_log(WARNING, "%s is locked by %s, ignoring", name, who);
+		return 0;
 	}
 	*ret_status = EBUSY;
 	/* without the path rather than cut */
@@ -171,12 +180,13 @@ static int device_claim(struct slu_devices *devices, struct slu_device *device,
 		slu_text_clean(device->name);
 		device->kind = SLU_DEVICE_BOARD;
 		device->total_bytes = identity->capacity_bytes;
-		return slu_fold(device_lock(dev_board_fd(device->board), device->name, ret_status,
-					    ret_why, size));
+		return slu_fold(device_lock(devices, dev_board_fd(device->board), device->name,
+					    ret_status, ret_why, size));
 	}
 
 	if (slu_node_find(devices->root, hello->uuid, hello->pci, device->path,
 			  sizeof(device->path)) == 0) {
+		uint64_t known_bytes = slu_node_total_bytes(devices->root, hello->pci);
 		slu_cleanup(slu_closep) int fd = open(device->path, O_RDONLY | O_CLOEXEC);
 
 		if (fd < 0) {
@@ -185,10 +195,12 @@ static int device_claim(struct slu_devices *devices, struct slu_device *device,
 				 device->path, strerror(errno));
 			return SLU_DEVICES_E_REFUSED;
 		}
-		r = device_lock(fd, device->name, ret_status, ret_why, size);
+		r = device_lock(devices, fd, device->name, ret_status, ret_why, size);
 		if (r)
 			return slu_fold(r);
 		device->kind = SLU_DEVICE_NODE;
+		device->is_sized = known_bytes != 0;
+		device->total_bytes = known_bytes ? known_bytes : hello->total_bytes;
 		device->lock_fd = slu_steal_fd(&fd);
 		return 0;
 	}
@@ -236,13 +248,20 @@ static int find_oldest(const struct slu_devices *devices)
 	return oldest ? (int)oldest->number : slu_error(-ENOSPC);
 }
 
+static uint64_t device_divide(const struct slu_devices *devices, struct slu_device *device)
+{
+	uint64_t reserve_bytes = device->total_bytes / 100 * devices->reserve_percent;
+
+	device->usable_bytes = device->total_bytes - reserve_bytes;
+	return reserve_bytes;
+}
+
 /* A new device for the core. Takes over nothing on failure. */
 static int device_introduce(struct slu_devices *devices, uint64_t now_ns, struct slu_device *device)
 {
-	uint64_t reserve_bytes = device->total_bytes / 100 * devices->reserve_percent;
+	uint64_t reserve_bytes = device_divide(devices, device);
 	int r;
 
-	device->usable_bytes = device->total_bytes - reserve_bytes;
 	if (devices->n < SLU_DEVICES_MAX) {
 		r = slu_core_device_add(devices->core, now_ns, device->name, device->usable_bytes,
 					reserve_bytes);
@@ -271,13 +290,52 @@ static void devices_renumber(struct slu_devices *devices)
 			 devices->n);
 }
 
-static struct slu_device *find_known(struct slu_devices *devices, const uint8_t uuid[16])
+/*
+ * A card is what its node is, whatever UUID a program names at its address. Of boards the newest:
+ * one that was made again with another size is another device.
+ */
+static struct slu_device *find_known(struct slu_devices *devices,
+				     const struct slu_hello_device *hello)
 {
-	/* the newest: a board that was made again with another size is another device */
-	for (unsigned i = devices->n; i-- > 0;)
-		if (!memcmp(devices->list[i]->uuid, uuid, 16))
-			return devices->list[i];
+	char path[sizeof(devices->list[0]->path)];
+	bool has_node = !slu_node_find(devices->root, hello->uuid, hello->pci, path, sizeof(path));
+
+	for (unsigned i = devices->n; i-- > 0;) {
+		struct slu_device *device = devices->list[i];
+
+		if (device->kind == SLU_DEVICE_NODE
+			    ? has_node && !strcmp(device->path, path)
+			    : !memcmp(device->uuid, hello->uuid, sizeof(device->uuid)))
+			return device;
+	}
 	return NULL;
+}
+
+/*
+ * A program names the size of a card that the system does not tell. The largest counts: too small a
+ * card would refuse programs that fit, and of too large a one the driver's refusals tell.
+ */
+static void device_size(struct slu_devices *devices, uint64_t now_ns, struct slu_device *device,
+			uint64_t total_bytes)
+{
+	uint64_t reserve_bytes;
+
+	if (device->kind != SLU_DEVICE_NODE || device->is_sized ||
+	    total_bytes <= device->total_bytes)
+		return;
+	device->total_bytes = total_bytes;
+	reserve_bytes = device_divide(devices, device);
+	slu_core_device_resize(devices->core, now_ns, device->number, device->usable_bytes,
+			       reserve_bytes);
+}
+
+/* A card that nobody uses has the size that its next user, or the system, says. */
+static void device_renew(struct slu_devices *devices, uint64_t now_ns, struct slu_device *device)
+{
+	uint64_t reserve_bytes = device_divide(devices, device);
+
+	slu_core_device_renew(devices->core, now_ns, device->number, device->name,
+			      device->usable_bytes, reserve_bytes);
 }
 
 static int claim_new(struct slu_devices *devices, uint64_t now_ns,
@@ -324,7 +382,7 @@ int slu_devices_acquire(struct slu_devices *devices, uint64_t now_ns,
 			const struct slu_hello_device *hello, struct slu_device **ret_device,
 			int *ret_status, char *ret_why, size_t size)
 {
-	struct slu_device *device = find_known(devices, hello->uuid);
+	struct slu_device *device = find_known(devices, hello);
 	int r;
 
 	if (!hello->total_bytes || hello->total_bytes > TOTAL_MAX) {
@@ -338,7 +396,9 @@ int slu_devices_acquire(struct slu_devices *devices, uint64_t now_ns,
 		r = device_claim(devices, device, hello, ret_status, ret_why, size);
 		if (r)
 			return slu_fold(r);
-		if (device->total_bytes != total_bytes) {
+		if (device->kind == SLU_DEVICE_NODE) {
+			device_renew(devices, now_ns, device);
+		} else if (device->total_bytes != total_bytes) {
 			device->total_bytes = total_bytes;
 			device_unclaim(device);
 			device = NULL;
@@ -349,6 +409,7 @@ int slu_devices_acquire(struct slu_devices *devices, uint64_t now_ns,
 		if (r)
 			return slu_fold(r);
 	}
+	device_size(devices, now_ns, device, hello->total_bytes);
 	device->n_users++;
 	*ret_device = device;
 	return 0;

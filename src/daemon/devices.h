@@ -6,14 +6,16 @@
  * daemon manages a device. The lock is a flock on a file that every daemon can find,
  *
  *   BOARD   the board file of a stand-in device
- *   NODE    the device's node: /dev/nvidia0, /dev/dri/renderD128
+ *   NODE    the device's node: /dev/nvidia0, /dev/dri/renderD128. It tells one card from another,
+ *           whatever UUID programs name
  *   NONE    no file: a device that has neither, such as a processor seen through OpenCL. A private
  *           daemon takes it unlocked; a system daemon refuses it, because a program could have
  *           invented it
  *
- * and is held while the device has users. A device without users keeps its number, by which history
- * knows it, until all numbers are in use: then a new device gets the number of the one that has
- * been free for longest and has no board or node any more.
+ * and is held while the device has users. Anybody who can open the file can lock it, so a system
+ * daemon, which exists once, goes on without the lock. A device without users keeps its number, by
+ * which history knows it, until all numbers are in use: then a new device gets the number of the
+ * one that has been free for longest and has no board or node any more.
  *
  *   FREE -> USED   [slu_devices_acquire]   locked; n_users > 0
  *   USED -> FREE   [slu_devices_release]   the last user has departed; unlocked
@@ -52,6 +54,7 @@ struct slu_device {
 	char name[48];
 	uint64_t total_bytes;
 	uint64_t usable_bytes;
+	bool is_sized; /* NODE: the system tells its size; else the largest that a user names */
 	enum slu_device_kind kind;
 	char path[256]; /* what is locked; empty for NONE */
 	unsigned n_users;

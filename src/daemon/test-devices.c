@@ -156,6 +156,96 @@ static void test_a_card_is_locked_while_it_is_used(void **state)
 	slu_devices_release(f->devices, device);
 }
 
+static void make_render(struct fixture *f)
+{
+	make(f, "sys/bus/pci/devices/0000:03:00.0/drm/renderD129/x", "");
+	make(f, "dev/dri/renderD129", "");
+}
+
+static void test_an_invented_uuid_at_the_address_of_a_card_is_that_card(void **state)
+{
+	static const uint8_t invented[16] = { 9, 9, 9 };
+	struct fixture *f = *state;
+	struct slu_hello_device liar = hello_of(invented, 1000), honest = hello_of(card, 1000);
+	struct slu_device *first, *second;
+
+	make_render(f);
+	strcpy(liar.pci, "0000:03:00.0");
+	strcpy(honest.pci, "0000:03:00.0");
+	assert_int_equal(acquire(f, &liar, &first), 0);
+	assert_int_equal(acquire(f, &honest, &second), 0);
+	assert_ptr_equal(first, second);
+	slu_devices_release(f->devices, first);
+	slu_devices_release(f->devices, second);
+}
+
+static void test_the_largest_size_counts_while_a_card_is_used(void **state)
+{
+	struct fixture *f = *state;
+	struct slu_hello_device small = hello_of(card, 1000), right = hello_of(card, 100000);
+	struct slu_core_device_view view;
+	struct slu_device *first, *second;
+
+	make_card(f);
+	assert_int_equal(acquire(f, &small, &first), 0);
+	assert_int_equal(acquire(f, &right, &second), 0);
+	assert_ptr_equal(first, second);
+	assert_int_equal(first->total_bytes, 100000);
+	slu_core_view_device(f->core, first->number, &view);
+	assert_int_equal(view.usable_bytes, 90000);
+	slu_devices_release(f->devices, first);
+	assert_int_equal(acquire(f, &small, &first), 0);
+	assert_int_equal(first->total_bytes, 100000);
+	slu_devices_release(f->devices, first);
+	slu_devices_release(f->devices, second);
+	/* and is forgotten when nobody uses it, without another number */
+	assert_int_equal(acquire(f, &small, &first), 0);
+	assert_int_equal(first->total_bytes, 1000);
+	assert_int_equal(slu_devices_n(f->devices), 1);
+	slu_devices_release(f->devices, first);
+}
+
+static void test_a_size_that_the_system_tells_counts_alone(void **state)
+{
+	struct fixture *f = *state;
+	struct slu_hello_device small = hello_of(card, 1000), large = hello_of(card, 1 << 30);
+	struct slu_device *first, *second;
+
+	make_render(f);
+	make(f, "sys/bus/pci/devices/0000:03:00.0/mem_info_vram_total", "500000\n");
+	strcpy(small.pci, "0000:03:00.0");
+	strcpy(large.pci, "0000:03:00.0");
+	assert_int_equal(acquire(f, &small, &first), 0);
+	assert_int_equal(acquire(f, &large, &second), 0);
+	assert_ptr_equal(first, second);
+	assert_int_equal(first->total_bytes, 500000);
+	slu_devices_release(f->devices, first);
+	slu_devices_release(f->devices, second);
+}
+
+static void test_a_strangers_lock_does_not_stop_a_system_daemon(void **state)
+{
+	struct fixture *f = *state;
+	struct slu_hello_device hello = hello_of(card, 1000);
+	struct slu_devices *devices;
+	struct slu_device *device;
+	char path[256];
+	int fd;
+
+	make_card(f);
+	assert_int_equal(slu_devices_new(f->core, true, f->root, &devices), 0);
+	slu_devices_configure(devices, f->root, 10);
+	snprintf(path, sizeof(path), "%s/dev/nvidia1", f->root);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+	assert_int_equal(slu_devices_acquire(devices, 2, &hello, &device, &f->status, f->why,
+					     sizeof(f->why)),
+			 0);
+	slu_devices_release(devices, device);
+	slu_devices_free(devices);
+	close(fd);
+}
+
 static struct dev_board *make_board(struct fixture *f, const char *name, uint64_t bytes)
 {
 	struct dev_board_identity identity = {
@@ -410,6 +500,10 @@ int main(void)
 		T(test_a_card_is_found_by_uuid),
 		T(test_a_card_without_that_is_found_by_its_place_on_the_bus),
 		T(test_a_card_is_locked_while_it_is_used),
+		T(test_an_invented_uuid_at_the_address_of_a_card_is_that_card),
+		T(test_the_largest_size_counts_while_a_card_is_used),
+		T(test_a_size_that_the_system_tells_counts_alone),
+		T(test_a_strangers_lock_does_not_stop_a_system_daemon),
 		T(test_a_board_tells_size_and_name_itself),
 		T(test_a_board_made_again_with_another_size_is_another_device),
 		T(test_outsiders_are_those_who_are_no_clients),

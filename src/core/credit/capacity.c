@@ -38,6 +38,18 @@ uint64_t slu_core_capacity_total_bytes(const struct slu_core_capacity *capacity)
 	return capacity->usable_bytes + capacity->reserve_bytes;
 }
 
+void slu_core_capacity_resize(struct slu_core_capacity *capacity, uint64_t usable_bytes,
+			      uint64_t reserve_bytes)
+{
+	bool is_learned_less = capacity->estimate_bytes < slu_core_capacity_total_bytes(capacity);
+
+	capacity->usable_bytes = SLU_MIN(usable_bytes, SLU_CORE_BYTES_MAX);
+	capacity->reserve_bytes = SLU_MIN(reserve_bytes, SLU_CORE_BYTES_MAX);
+	if (!is_learned_less)
+		capacity->estimate_bytes = capacity->sure_bytes =
+			slu_core_capacity_total_bytes(capacity);
+}
+
 /* What outsiders and contexts leave, if nothing had ever been refused. */
 static uint64_t estimate_ceiling(const struct slu_core_capacity *capacity)
 {

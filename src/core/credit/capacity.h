@@ -62,6 +62,10 @@ struct slu_core_capacity {
 void slu_core_capacity_init(struct slu_core_capacity *capacity, bool is_learned,
 			    uint64_t usable_bytes, uint64_t reserve_bytes, uint64_t now_ns);
 
+/* Another size of a device; what refusals taught stays. */
+void slu_core_capacity_resize(struct slu_core_capacity *capacity, uint64_t usable_bytes,
+			      uint64_t reserve_bytes);
+
 /* Asserts that no account remains. */
 void slu_core_capacity_deinit(struct slu_core_capacity *capacity);
 
