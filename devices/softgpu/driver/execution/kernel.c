@@ -26,6 +26,7 @@ static CUresult error_of(enum dev_interp_fault_kind kind)
 	case DEV_INTERP_FAULT_MISALIGNED:
 		return CUDA_ERROR_MISALIGNED_ADDRESS;
 	case DEV_INTERP_FAULT_SPACE:
+	case DEV_INTERP_FAULT_OBJECT:
 		return CUDA_ERROR_ILLEGAL_ADDRESS;
 	case DEV_INTERP_FAULT_ASSERT:
 		return CUDA_ERROR_ASSERT;
