@@ -593,6 +593,7 @@ static const struct {
 	{ "small-memory", scene_small_memory },
 	{ "churned-memory", scene_churned_memory },
 	{ "maps", scene_maps },
+	{ "textures", scene_textures },
 	{ "limit", scene_limit },
 	{ "pool-rules", scene_pool_rules },
 	{ "pieces", scene_pieces },

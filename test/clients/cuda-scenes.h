@@ -77,5 +77,8 @@ void scene_pieces(const char *unused);
 void scene_late_frees(const char *unused);
 void scene_pools(const char *rounds);
 
+/* cuda-scenes-texture.c: textures over memory that moves */
+void scene_textures(const char *rounds);
+
 /* cuda-scenes-limit.c: more than the program may own */
 void scene_limit(const char *kind);
