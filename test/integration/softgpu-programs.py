@@ -14,6 +14,7 @@ import sluice as s
 
 SOURCE = s.SOURCE / "test/clients/cudart-scenes.cu"
 ALGORITHMS = s.SOURCE / "test/clients/cudart-algorithms.cu"
+TEXTURES = s.SOURCE / "test/clients/cudart-textures.cu"
 CHURN = s.SOURCE / "test/clients/cudart-churn.cu"
 CUDART = s.BUILD / "devices/cudart"
 SHIM = s.BUILD / "src/cuda/libcuda.so.1"
@@ -184,6 +185,23 @@ def algorithms_of_cub_and_thrust_are_as_on_the_cpu():
             s.check(text.count("as on the CPU") == 6, "six types are right", text)
 
 
+def textures_and_surfaces_are_as_on_the_cpu():
+    nvcc()
+    settings = {"scheduler.slice": "50ms", "memory.checksum_moves": "on"}
+    with tempfile.TemporaryDirectory(prefix="sluice-nvcc-") as folder:
+        compile(folder, "-arch=compute_75", "-Wno-deprecated-declarations", "-cudart", "shared", TEXTURES, "-o", "textures")
+        words = [pathlib.Path(folder) / "textures", s.seed(3)]
+        with s.World("textures", memory=64 * s.MIB, softgpu={"scale": 256}) as w:
+            out = [w.run(words, "cuda", sluice=False, env=LIBRARIES | env) for env in ({}, {"LD_PRELOAD": SHIM, "SLUICE_TORTURE": 1})]
+        with s.World("textures-share", memory=24 * s.MIB, settings=settings, softgpu={"scale": 256}) as w:
+            w.start_daemon()
+            with w.full_of(22):
+                both = [w.start(words, "cuda", name=f"textures{i}", env=LIBRARIES) for i in range(2)]
+                out += [w.finish(p) for p in both]
+        for text in out:
+            s.check(text.strip() == "75280 reads as on the CPU", "every read is right", text)
+
+
 def threads_that_sort_and_scan_in_a_loop_are_right_alone_and_together():
     compiler = nvcc()
     if not os.environ.get("SLUICE_LONG"):
@@ -218,5 +236,6 @@ def a_program_without_ptx_is_told_so():
 s.main(programs_of_nvcc_run_on_our_runtime, they_run_linked_with_our_archive,
        they_run_through_the_shim_while_everything_moves, they_share_a_device_with_others,
        objects_that_were_compiled_apart_run_together, a_program_without_ptx_is_told_so,
+       textures_and_surfaces_are_as_on_the_cpu,
        algorithms_of_cub_and_thrust_are_as_on_the_cpu, threads_that_sort_and_scan_in_a_loop_are_right_alone_and_together,
        every_way_of_compiling_gives_a_program_that_runs)
