@@ -150,6 +150,7 @@ enum column {
 	MAPPED,
 	RAM,
 	DISK,
+	PINNED,
 	TURNS,
 	WAITED,
 	P99,
@@ -159,14 +160,14 @@ enum column {
 static void print_programs(FILE *out, const json_t *reply, size_t lines_max)
 {
 	static const char *const heads[] = {
-		[NAME] = "PROGRAM", [PID] = "PID",   [GPU] = "GPU",	  [STATE] = "STATE",
-		[LEVEL] = "LEVEL",  [MODE] = "MODE", [DEVICE] = "DEVICE", [MAPPED] = "MAPPED",
-		[RAM] = "RAM",	    [DISK] = "DISK", [TURNS] = "TURNS",	  [WAITED] = "WAITED",
-		[P99] = "P99",	    [WHY] = "WHY",
+		[NAME] = "PROGRAM",  [PID] = "PID",   [GPU] = "GPU",	   [STATE] = "STATE",
+		[LEVEL] = "LEVEL",   [MODE] = "MODE", [DEVICE] = "DEVICE", [MAPPED] = "MAPPED",
+		[RAM] = "RAM",	     [DISK] = "DISK", [PINNED] = "PINNED", [TURNS] = "TURNS",
+		[WAITED] = "WAITED", [P99] = "P99",   [WHY] = "WHY",
 	};
 	/* where memory is goes last: names and states are what a narrow terminal is for */
-	static const enum column spare[] = { P99, MODE, TURNS,	WAITED, PID,   LEVEL,
-					     GPU, DISK, MAPPED, RAM,	DEVICE };
+	static const enum column spare[] = { PINNED, P99, MODE, TURNS,	WAITED, PID,
+					     LEVEL,  GPU, DISK, MAPPED, RAM,	DEVICE };
 	struct slu_table *table = slu_table_new(SLU_ARRAY_SIZE(heads));
 	const json_t *program, *device, *outsider;
 	bool has_twins = json_array_size(json_object_get(reply, "devices")) > 1;
@@ -200,6 +201,7 @@ static void print_programs(FILE *out, const json_t *reply, size_t lines_max)
 		add_bytes(table, slu_reply_number(program, "mapped_bytes"));
 		add_bytes(table, slu_reply_number(program, "ram_bytes"));
 		add_bytes(table, slu_reply_number(program, "disk_bytes"));
+		add_bytes(table, slu_reply_number(program, "pinned_held_bytes"));
 		slu_table_add(table, "%llu",
 			      (unsigned long long)slu_reply_number(program, "turns"));
 		add_time(table, slu_reply_number(program, "waited_ms"));

@@ -92,6 +92,15 @@ struct slu_backend {
 	void (*unpin)(void *data, void *host, uint64_t bytes);
 
 	/*
+	 * Pins @bytes of host memory where they are, so that copies from and to them need no
+	 * staging, and makes them pageable again. 0, REFUSED, or -errno: also unpin_copy(), where
+	 * the memory may still be used by the device and is not ours to give back. NULL where the
+	 * API cannot.
+	 */
+	int (*pin_copy)(void *data, void *host, uint64_t bytes);
+	int (*unpin_copy)(void *data, void *host, uint64_t bytes);
+
+	/*
 	 * The MAPPED place: makes pinned memory reachable at the unit's address, and at *ret_host
 	 * for the processor; REFUSED. NULL where the API cannot.
 	 */

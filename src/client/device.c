@@ -105,6 +105,7 @@ static int device_prepare(struct slu_client *c, const struct slu_hello_device *a
 		r = helper_start(c);
 	identity.never_pins = !slu_ring_is_wanted(backend) && !backend->map;
 	identity.hears_present = 1;
+	identity.pins_copies = backend->pin_copy && backend->unpin_copy;
 	return r ? slu_fold(r) : place_take(c, &identity, mode);
 }
 
@@ -183,8 +184,7 @@ static void units_forget(struct slu_client *c, struct slu_client_device *d)
 			w->unit.n_named = 0;
 			slu_peer_alloc_released(c->peer, slu_clock_now_ns(), &w->unit);
 		}
-		slu_tiers_put(w->unit.host, w->unit.bytes);
-		slu_disk_give(&c->disk, &w->extent);
+		slu_client_unit_drop_copy(c, w);
 		free(w);
 	}
 }

@@ -7,6 +7,8 @@
 
 static struct slu_staging *pipe_ring_of(struct slu_pipe *p, const struct slu_move *move)
 {
+	if (move->host_is_pinned)
+		return NULL;
 	if (p->staging.host)
 		return &p->staging;
 	return move->disk ? &p->bounce : NULL;

@@ -32,6 +32,7 @@ struct scenario {
 	enum slu_mode mode;
 	uint64_t device_bytes; /* limit in a turn; 0: plenty */
 	uint64_t pinned_bytes;
+	bool pins_copies;
 	bool has_faults;
 	bool has_restarts;
 	unsigned n_copy_threads; /* a direction, without checksums; 0: as measured */
@@ -268,6 +269,7 @@ static void stress(void)
 	scripted.device_bytes = scenario->device_bytes;
 	scripted.pinned_bytes = scenario->pinned_bytes;
 	scripted.has_disk = scenario->has_disk;
+	scripted.pins_copies = scenario->pins_copies;
 	scripted.omits_sums = scenario->n_copy_threads;
 	slu_client_global.gauge_has_begun = scenario->n_copy_threads;
 	slu_client_global.n_copy_threads = scenario->n_copy_threads;
@@ -306,6 +308,7 @@ static void stress(void)
 	assert(slu_disk_bytes(&slu_client_global.disk) == 0);
 	assert(!scenario->has_disk || slu_test_disk.n_calls > 0);
 	assert(slu_test_disk.n_failed == (scenario->disk_fails_at != 0));
+	assert(!scenario->pins_copies || device.n_pinned_copies > 0);
 	slu_client_device_remove(client_device);
 	slu_test_daemon_deinit(&scripted);
 	slu_test_device_deinit(&device);
@@ -377,6 +380,44 @@ static void contents_are_right_with_several_copy_threads_when_operations_fail(vo
 				.has_faults = true });
 }
 
+static void contents_are_right_with_pinned_copies(void **state)
+{
+	run(&(struct scenario){
+		.mode = SLU_MODE_ALL, .pinned_bytes = 512 * SLU_KIB, .pins_copies = true });
+}
+
+static void contents_are_right_with_pinned_copies_in_mode_mapped(void **state)
+{
+	run(&(struct scenario){ .mode = SLU_MODE_MAPPED,
+				.device_bytes = 160 * SLU_KIB,
+				.pinned_bytes = SLU_MIB,
+				.pins_copies = true });
+}
+
+static void contents_are_right_with_pinned_copies_when_operations_fail(void **state)
+{
+	run(&(struct scenario){ .mode = SLU_MODE_ALL,
+				.pinned_bytes = 512 * SLU_KIB,
+				.pins_copies = true,
+				.has_faults = true });
+}
+
+static void contents_are_right_with_pinned_copies_and_backing_on_disk(void **state)
+{
+	run(&(struct scenario){ .mode = SLU_MODE_ALL,
+				.pinned_bytes = 512 * SLU_KIB,
+				.pins_copies = true,
+				.has_disk = true });
+}
+
+static void contents_are_right_with_pinned_copies_when_the_daemon_comes_and_goes(void **state)
+{
+	run(&(struct scenario){ .mode = SLU_MODE_ALL,
+				.pinned_bytes = 512 * SLU_KIB,
+				.pins_copies = true,
+				.has_restarts = true });
+}
+
 static void contents_are_right_when_operations_fail(void **state)
 {
 	run(&(struct scenario){
@@ -439,6 +480,12 @@ int main(void)
 		cmocka_unit_test(contents_are_right_in_mode_launch),
 		cmocka_unit_test(contents_are_right_with_several_copy_threads),
 		cmocka_unit_test(contents_are_right_with_several_copy_threads_when_operations_fail),
+		cmocka_unit_test(contents_are_right_with_pinned_copies),
+		cmocka_unit_test(contents_are_right_with_pinned_copies_in_mode_mapped),
+		cmocka_unit_test(contents_are_right_with_pinned_copies_when_operations_fail),
+		cmocka_unit_test(contents_are_right_with_pinned_copies_and_backing_on_disk),
+		cmocka_unit_test(
+			contents_are_right_with_pinned_copies_when_the_daemon_comes_and_goes),
 		cmocka_unit_test(contents_are_right_when_operations_fail),
 		cmocka_unit_test(contents_are_right_when_operations_fail_in_mode_launch),
 		cmocka_unit_test(contents_are_right_when_the_daemon_comes_and_goes),

@@ -27,6 +27,8 @@ struct session {
 	bool is_deaf;
 	uint64_t backing_seq;
 	bool backing_is_pending;
+	uint64_t pinned_seq;
+	bool pinned_is_pending;
 	struct {
 		enum state state;
 		struct slu_epoch epoch;
@@ -78,6 +80,15 @@ static void limit_backing(struct session *s, uint64_t bytes)
 	s->backing_is_pending = true;
 	send_limit_at(s, SLU_TIER_PAGEABLE, 0, bytes, ++s->backing_seq,
 		      draw(s) % 2 ? SLU_PACE_AHEAD : SLU_PACE_NONE);
+}
+
+static void limit_pinned(struct session *s, uint64_t bytes)
+{
+	if (s->pinned_is_pending)
+		return;
+	s->pinned_is_pending = true;
+	send_limit_at(s, SLU_TIER_PINNED, 0, bytes, ++s->pinned_seq,
+		      s->daemon->pins_copies ? SLU_PACE_AHEAD : SLU_PACE_NOW);
 }
 
 static void limit_device(struct session *s, unsigned d, uint64_t bytes)
@@ -139,7 +150,9 @@ static void hello(struct session *s, const struct slu_msg_hello *h)
 	} else {
 		send_limit(s, SLU_TIER_PAGEABLE, 0, PLENTY, 1);
 	}
-	send_limit(s, SLU_TIER_PINNED, 0, daemon->pinned_bytes, 1);
+	s->pinned_seq = 0;
+	s->pinned_is_pending = false;
+	limit_pinned(s, daemon->pinned_bytes);
 	s->n_devices = h->n_devices;
 	for (unsigned d = 0; d < s->n_devices; d++) {
 		s->devices[d].seq = 0;
@@ -158,6 +171,8 @@ static void sums(struct session *s, const struct slu_msg_sums *m)
 
 	if (m->account.tier == SLU_TIER_PAGEABLE && m->seq == s->backing_seq)
 		s->backing_is_pending = false;
+	if (m->account.tier == SLU_TIER_PINNED && m->seq == s->pinned_seq)
+		s->pinned_is_pending = false;
 	if (m->account.tier != SLU_TIER_DEVICE || d >= s->n_devices || m->seq != s->devices[d].seq)
 		return;
 	switch (s->devices[d].state) {
@@ -228,6 +243,8 @@ static void hear(struct session *s, const struct slu_message *m)
 			break;
 		s->devices[d].state = LOWERING;
 		limit_backing(s, draw(s) % 3 ? draw(s) % 131072 : 0);
+		if (s->daemon->pins_copies)
+			limit_pinned(s, s->daemon->pinned_bytes / 4 * (1 + draw(s) % 4));
 		limit_device(s, d, !s->daemon->goes_deaf && draw(s) % 3 ? draw(s) % 65536 : 0);
 		s->is_deaf = s->daemon->goes_deaf;
 		break;

@@ -142,7 +142,7 @@ static void every_fault_leaves_the_unit_where_it_was(void **state)
 	static const int answers[] = { -EIO, -ENOMEM };
 	unsigned n_faults = 0;
 
-	for (unsigned variant = 0; variant < 8; variant++) {
+	for (unsigned variant = 0; variant < 16; variant++) {
 		for (unsigned n = 1;; n++) {
 			unsigned n_failed;
 			struct world w;
@@ -150,7 +150,9 @@ static void every_fault_leaves_the_unit_where_it_was(void **state)
 			world_init(&w, variant & 1, variant & 2);
 			alloc_with_contents(&w);
 			w.device.fail_at = n;
-			w.device.fail_with = answers[variant >> 2];
+			w.device.fail_with = answers[variant >> 2 & 1];
+			w.move.host_is_pinned = variant & 8;
+			w.move.host = variant & 8 ? slu_tiers_get(UNIT_BYTES) : NULL;
 			for (unsigned i = 0; i < 5; i++) {
 				int r = step(&w, i);
 
@@ -172,6 +174,37 @@ static void every_fault_leaves_the_unit_where_it_was(void **state)
 	}
 	printf("# %u faults\n", n_faults);
 	assert_true(n_faults > 100);
+}
+
+static void a_pinned_host_copy_needs_no_staging(void **state)
+{
+	struct world w;
+
+	world_init(&w, true, true);
+	alloc_with_contents(&w);
+	w.move.host = slu_tiers_get(UNIT_BYTES);
+	w.move.host_is_pinned = true;
+	w.move.moving = SLU_MOVING_OUT;
+	assert_int_equal(slu_move_begin(&w.move), 0);
+	while (slu_move_remaining_bytes(&w.move)) {
+		struct slu_piece *p = slu_pipe_put(&w.pipe, &w.move);
+
+		if (p) {
+			assert_ptr_equal(p->buffer, (char *)w.move.host + p->offset);
+			slu_move_piece_feed(p);
+		} else {
+			assert_int_equal(reap(&w), 0);
+		}
+	}
+	assert_int_equal(w.pipe.staging.head, 0);
+	while (slu_pipe_oldest(&w.pipe))
+		assert_int_equal(reap(&w), 0);
+	assert_int_equal(slu_move_end(&w.move, 0), 0);
+	assert_legal(&w, true);
+	assert_int_equal(move(&w, SLU_MOVING_IN), 0);
+	assert_legal(&w, false);
+	assert_int_equal(w.pipe.staging.head, 0);
+	world_deinit(&w);
 }
 
 /* The same with the question "cancelled?" answered with yes at every place. */
@@ -422,6 +455,7 @@ int main(void)
 		cmocka_unit_test(a_unit_without_news_is_not_copied),
 		cmocka_unit_test(mapped_bytes_are_the_units_bytes),
 		cmocka_unit_test(every_fault_leaves_the_unit_where_it_was),
+		cmocka_unit_test(a_pinned_host_copy_needs_no_staging),
 		cmocka_unit_test(every_cancellation_leaves_the_unit_where_it_was),
 		cmocka_unit_test(a_refusal_is_tried_again_as_often_as_asked),
 		cmocka_unit_test(a_refusal_once_is_not_seen_outside),

@@ -50,6 +50,25 @@ static void unit_release(struct slu_client_unit *w)
 		d->backend->destroy(d->data, &w->unit);
 }
 
+void slu_client_unit_drop_copy(struct slu_client *c, struct slu_client_unit *w)
+{
+	const struct slu_client_device *d = w->device;
+	bool was_pinned = w->unit.pinned;
+	int r = 0;
+
+	slu_lock_give(&c->lock);
+	if (was_pinned)
+		r = d->backend->unpin_copy(d->data, w->unit.host, w->unit.bytes);
+	if (!r)
+		slu_tiers_put(w->unit.host, w->unit.bytes);
+	slu_disk_give(&c->disk, &w->extent);
+	slu_lock_take(&c->lock);
+	if (was_pinned) {
+		slu_peer_pinning_released(c->peer, slu_clock_now_ns(), w->unit.bytes);
+		slu_client_pump(c, slu_clock_now_ns());
+	}
+}
+
 void slu_client_unit_free(struct slu_unit *unit)
 {
 	SLU_CLIENT_KEEP_ERRNO();
@@ -88,9 +107,8 @@ void slu_client_unit_free(struct slu_unit *unit)
 	slu_client_unit_follow(c, w);
 	w->device->owned_bytes -= slu_client_unit_owned_bytes(&w->unit);
 	slu_client_pump(c, slu_clock_now_ns());
+	slu_client_unit_drop_copy(c, w);
 	slu_lock_give(&c->lock);
-	slu_tiers_put(w->unit.host, w->unit.bytes);
-	slu_disk_give(&c->disk, &w->extent);
 	free(w);
 }
 

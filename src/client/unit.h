@@ -59,6 +59,12 @@ static inline uint64_t slu_client_unit_owned_bytes(const struct slu_unit *unit)
  */
 void slu_client_unit_retire(struct slu_client *client, struct slu_client_unit *w);
 
+/*
+ * Gives up the host copy of a unit that the peer has forgotten, in memory and on disk. Releases the
+ * lock meanwhile.
+ */
+void slu_client_unit_drop_copy(struct slu_client *client, struct slu_client_unit *w);
+
 /* The peer may have given the unit to another device: charges that device from now on. */
 void slu_client_unit_follow(struct slu_client *client, struct slu_client_unit *w);
 

@@ -42,14 +42,16 @@ struct slu_core_client {
 	struct slu_core_bounds bounds; /* on backing in memory and on disk, shared with others */
 	uint64_t staging_bytes;	       /* of pinned: granted for staging; 0: the budget had none */
 	bool never_pins;	       /* none of its devices has a use for pinned memory */
+	bool pins_copies;	       /* a device of it copies faster from pinned host copies */
+	uint64_t pin_refused_ns;       /* the driver refused to pin more then; 0: never */
 	uint64_t pinned_goal_bytes;    /* of the last plan: staging and the MAPPED rest */
 	uint64_t backing_want_bytes;   /* 0: the client asks for none */
 	uint64_t backing_least_bytes;  /* … and this much suffices for the first allocation */
 	uint64_t disk_want_bytes; /* … or this much on disk instead; 0: it cannot use the disk */
 	uint64_t disk_refused_ns; /* its disk was full when a grant was used; 0: never */
 	bool has_disk;		  /* it can use the disk */
-	bool is_passed_over;   /* while a step decides which backing goes to disk: asked already */
-	bool roster_is_queued; /* a ROSTER_PUT waits to be taken */
+	bool is_passed_over;	  /* while a step goes through the clients: asked already */
+	bool roster_is_queued;	  /* a ROSTER_PUT waits to be taken */
 };
 
 TAILQ_HEAD(slu_core_clients, slu_core_client);

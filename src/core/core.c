@@ -16,6 +16,7 @@
 #include "base/size.h"
 #include "base/util.h"
 #include "core/fit/balance.h"
+#include "core/fit/pinned.h"
 #include "core/credit/backing.h"
 #include "core/fit/shift.h"
 #include "core/credit/staging.h"
@@ -277,6 +278,7 @@ void slu_core_step(struct slu_core *core, uint64_t now_ns)
 	slu_core_staging_grant(core);
 	slu_core_admit(core);
 	slu_core_balance(core);
+	slu_core_pinned(core);
 	slu_core_backing_serve(core);
 	slu_core_shift(core);
 	TAILQ_FOREACH (client, &core->clients, link) {

@@ -129,12 +129,14 @@ static void take_seats(struct slu_core *core, struct slu_core_client *client,
 	if (join->is_checked)
 		accounts_question(client, before);
 	client->never_pins = hello->n_devices > 0;
+	client->pins_copies = false;
 	for (unsigned i = 0; i < client->n_seats; i++) {
 		const struct slu_hello_device *reported = &hello->devices[i];
 		struct slu_core_seat *seat = &client->seats[i];
 
 		seat->mode = (enum slu_mode)reported->mode;
 		client->never_pins &= reported->never_pins != 0;
+		client->pins_copies |= reported->pins_copies != 0;
 		slu_core_account_report(&seat->account, reported->held_bytes,
 					reported->floor_bytes);
 		slu_core_seat_want(seat, core->now_ns,
@@ -155,6 +157,7 @@ static void take_seats(struct slu_core *core, struct slu_core_client *client,
 	client->has_disk = hello->version >= 2;
 	client->disk_refused_ns = 0;
 	client->staging_bytes = 0;
+	client->pin_refused_ns = 0;
 	client->pinned_goal_bytes = 0;
 	client->backing_want_bytes = 0;
 }

@@ -77,6 +77,8 @@ static int on_sums(struct slu_core *core, struct slu_core_client *client,
 		slu_core_report(core, client->id, "the driver refused %s %s", client->name,
 				slu_size_format(size, sums->refused_bytes));
 	}
+	if (r == 0 && sums->refused_bytes && account == &client->pinned)
+		client->pin_refused_ns = core->now_ns;
 	if (r == 0 && sums->refused_bytes && account == &client->disk) {
 		client->disk_refused_ns = core->now_ns;
 		slu_core_report(core, client->id, "the disk is full: %s could not write",

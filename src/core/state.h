@@ -33,6 +33,7 @@ struct slu_core_device {
 	struct slu_core_capacity capacity;
 	uint64_t grower;    /* the group that may allocate unmovable memory (sched/grow.h); or 0 */
 	uint64_t grower_ns; /* since then */
+	bool is_contested;  /* in this step: programs take turns there (fit/pinned.h) */
 
 	/* while planning */
 	int64_t set_bytes;	 /* for the set */

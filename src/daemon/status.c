@@ -330,12 +330,13 @@ static json_t *make_row_bytes(const struct row *row)
 	const struct sums *sums = row->sums;
 
 	return json_pack(
-		"{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "device_bytes",
+		"{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "device_bytes",
 		(json_int_t)sums->device, "mapped_bytes", (json_int_t)sums->mapped, "ram_bytes",
 		(json_int_t)sums->ram, "disk_bytes", (json_int_t)sums->disk, "moved_in_bytes",
 		(json_int_t)sums->in, "moved_out_bytes", (json_int_t)sums->out, "launches",
 		(json_int_t)sums->launches, "pinned_bytes", (json_int_t)c->pinned.charge_bytes,
-		"backing_bytes", (json_int_t)c->pageable.charge_bytes, "disk_backing_bytes",
+		"pinned_held_bytes", (json_int_t)c->pinned.held_bytes, "backing_bytes",
+		(json_int_t)c->pageable.charge_bytes, "disk_backing_bytes",
 		(json_int_t)c->disk.charge_bytes, "unmovable", make_unmoved(sums->frozen, false),
 		"yielding", make_unmoved(sums->frozen, true));
 }

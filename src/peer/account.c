@@ -132,6 +132,8 @@ static bool device_gives(const struct slu_peer *peer, const struct slu_peer_devi
 
 static bool pinned_gives(const struct slu_peer *peer)
 {
+	if (peer->copies_bytes)
+		return true;
 	for (unsigned i = 0; i < peer->n_devices; i++)
 		if (device_gives(peer, &peer->devices[i], SLU_PLACE_MAPPED))
 			return true;
@@ -214,5 +216,5 @@ int slu_peer_account_stage(struct slu_peer *peer, uint64_t now_ns, uint64_t byte
 bool slu_peer_account_must_unstage(const struct slu_peer *peer)
 {
 	return peer->is_joined && peer->staged_bytes &&
-	       peer->pinned.held_bytes > peer->pinned.limit_bytes;
+	       peer->pinned.held_bytes - peer->copies_bytes > peer->pinned.limit_bytes;
 }

@@ -96,7 +96,7 @@ static void alloc_insert(struct slu_peer *peer, uint64_t now_ns, struct slu_unit
 	u->place = (uint8_t)place;
 	u->moving = SLU_MOVING_NO;
 	u->shift = SLU_SHIFT_NO;
-	u->cancel = u->wanted = u->blocked = u->working = u->denied = false;
+	u->cancel = u->wanted = u->blocked = u->working = u->denied = u->pinned = false;
 	u->n_named = 0;
 	u->device_version = u->host_version = 0;
 	u->last_use = d->n_launches;

@@ -136,7 +136,7 @@ static bool move_is_void(const struct slu_peer *peer, const struct slu_peer_devi
 		       !slu_peer_crossing_claims(peer, u) &&
 		       !slu_peer_move_serves_command(peer, d) && !slu_peer_ahead_is_active(peer, d);
 	default:
-		return peer->pinned.held_bytes > peer->pinned.limit_bytes;
+		return peer->pinned.held_bytes - peer->copies_bytes > peer->pinned.limit_bytes;
 	}
 }
 
@@ -226,7 +226,8 @@ static uint64_t mapped_excess_bytes(const struct slu_peer *peer)
 {
 	const struct slu_peer_account *a = &peer->pinned;
 
-	return slu_sub_floor(a->held_bytes - peer->staged_bytes - peer->unmapping_bytes,
+	return slu_sub_floor(a->held_bytes - peer->staged_bytes - peer->copies_bytes -
+				     peer->unmapping_bytes,
 			     a->limit_bytes);
 }
 
@@ -272,6 +273,23 @@ static bool fetches_working_set(const struct slu_peer *peer, const struct slu_pe
 					      : slu_peer_move_may_fill(peer, d);
 }
 
+/* In a turn: what is away and fits neither the device now nor the goal is to be mapped. */
+static bool device_maps(const struct slu_peer *peer, const struct slu_peer_device *d)
+{
+	if (!slu_peer_move_uses_map(peer, d) || !slu_peer_turn_may_run(peer, d) || peer->is_alone)
+		return false;
+	/* a unit that still fits the goal waits for the limit to get there */
+	return !unit_next_in(d, slu_sub_floor(d->account.goal_bytes, d->account.held_bytes),
+			     SLU_PLACE_IN_ANY);
+}
+
+bool slu_peer_move_wants_map(const struct slu_peer *peer, const struct slu_peer_device *d)
+{
+	return d->mode == SLU_MODE_MAPPED && slu_peer_turn_at_rest(d) && d->n_absent &&
+	       !d->n_moving[IN] && !unit_next_in(d, free_share(peer, d), SLU_PLACE_IN_ANY) &&
+	       device_maps(peer, d);
+}
+
 static struct slu_unit *move_choose_in(const struct slu_peer *peer, const struct slu_peer_device *d,
 				       enum slu_moving *ret_moving)
 {
@@ -291,13 +309,8 @@ static struct slu_unit *move_choose_in(const struct slu_peer *peer, const struct
 	if (!slu_peer_turn_at_rest(d) || !slu_peer_move_may_fill(peer, d) || d->n_absent == 0)
 		return NULL;
 	u = unit_next_in(d, free_share(peer, d), SLU_PLACE_IN_ANY);
-	if (u || !slu_peer_move_uses_map(peer, d) || !slu_peer_turn_may_run(peer, d) ||
-	    peer->is_alone)
+	if (u || !device_maps(peer, d))
 		return u;
-	/* a unit that still fits the goal waits for the limit to get there */
-	if (unit_next_in(d, slu_sub_floor(d->account.goal_bytes, d->account.held_bytes),
-			 SLU_PLACE_IN_ANY))
-		return NULL;
 	*ret_moving = SLU_MOVING_MAP;
 	slu_peer_tally_note_scan(d);
 	u = slu_place_next_map(&d->units,

@@ -225,7 +225,11 @@ static inline void fixture_init(struct fixture *f, enum slu_mode mode, uint64_t 
 		.idle_ns = FIXTURE_IDLE_NS,
 		.answer_ns = FIXTURE_ANSWER_NS,
 	};
-	struct slu_hello_device identity = { .name = "device", .total_bytes = 100 };
+	struct slu_hello_device identity = {
+		.name = "device",
+		.total_bytes = 100,
+		.pins_copies = 1,
+	};
 
 	memset(f, 0, sizeof(*f));
 	f->now_ns = SLU_NS_PER_S;

@@ -367,7 +367,8 @@ struct slu_unit *slu_place_next_down(const struct slu_unit_list *units, uint64_t
 	struct slu_unit *u, *best = NULL;
 
 	TAILQ_FOREACH (u, units, link) {
-		if (u->on_disk || u->bytes > free_bytes || !unit_may_shift(u, is_filling))
+		if (u->on_disk || u->pinned || u->bytes > free_bytes ||
+		    !unit_may_shift(u, is_filling))
 			continue;
 		if (!best || unit_down_rank(u) < unit_down_rank(best) ||
 		    (unit_down_rank(u) == unit_down_rank(best) && u->last_use < best->last_use))
@@ -396,12 +397,38 @@ struct slu_unit *slu_place_next_up(const struct slu_unit_list *units, uint64_t f
 	return best;
 }
 
+struct slu_unit *slu_place_next_pin(const struct slu_unit_list *units, uint64_t free_bytes)
+{
+	struct slu_unit *u, *best = NULL;
+
+	TAILQ_FOREACH (u, units, link) {
+		if (u->pinned || u->on_disk || u->device_only || u->bytes > free_bytes ||
+		    u->frozen != SLU_FROZEN_NO || u->place == SLU_PLACE_MAPPED ||
+		    !unit_may_shift(u, false))
+			continue;
+		if (!best || u->bytes > best->bytes)
+			best = u;
+	}
+	return best;
+}
+
+struct slu_unit *slu_place_next_unpin(const struct slu_unit_list *units)
+{
+	struct slu_unit *u, *best = NULL;
+
+	TAILQ_FOREACH (u, units, link)
+		if (u->pinned && unit_may_shift(u, false) &&
+		    (!best || slu_unit_is_present(u) < slu_unit_is_present(best)))
+			best = u;
+	return best;
+}
+
 struct slu_unit *slu_place_next_map(const struct slu_unit_list *units, uint64_t free_bytes)
 {
 	struct slu_unit *u, *best = NULL;
 
 	TAILQ_FOREACH (u, units, link) {
-		if (!slu_unit_is_away(u) || u->bytes > free_bytes)
+		if (!slu_unit_is_away(u) || u->pinned || u->bytes > free_bytes)
 			continue;
 		if (!best || u->device_only < best->device_only ||
 		    (u->device_only == best->device_only && u->last_use < best->last_use))

@@ -54,6 +54,7 @@ int slu_sim_client_add(struct slu_sim_world *w, uint64_t group, unsigned n_devic
 
 		identity.uuid[0] = (uint8_t)(devices[i] + 1);
 		identity.total_bytes = w->config.total_bytes[devices[i]];
+		identity.pins_copies = 1;
 		c->devices[i] = devices[i];
 		c->modes[i] = modes[i];
 		r = slu_peer_device_add(c->peer, &identity, modes[i]);
@@ -106,6 +107,8 @@ void slu_sim_client_kill(struct slu_sim_client *c)
 				slu_sim_board_free(c->world, c->devices[d], u->bytes);
 			u->n_named = 0;
 			slu_peer_alloc_released(c->peer, 0, u);
+			if (u->pinned)
+				slu_peer_pinning_released(c->peer, 0, u->bytes);
 			free(u);
 		}
 	}

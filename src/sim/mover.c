@@ -120,6 +120,14 @@ void slu_sim_mover_shift(struct slu_sim_client *c, struct slu_unit *u)
 	};
 }
 
+static void count_shift(struct slu_sim_world *w, enum slu_shift shift)
+{
+	if (shift == SLU_SHIFT_PIN)
+		w->counts.n_pinned++;
+	else if (shift != SLU_SHIFT_UNPIN)
+		w->counts.n_shifts[shift == SLU_SHIFT_UP]++;
+}
+
 static void shift_step(struct slu_sim_client *c)
 {
 	struct slu_sim_world *w = c->world;
@@ -128,13 +136,13 @@ static void shift_step(struct slu_sim_client *c)
 
 	if (u->cancel)
 		result = SLU_SHIFT_CANCELLED;
-	else if (u->shift == SLU_SHIFT_DOWN &&
+	else if ((u->shift == SLU_SHIFT_DOWN || u->shift == SLU_SHIFT_PIN) &&
 		 slu_sim_chance(&w->random, w->config.faults.disk_full))
 		result = SLU_SHIFT_REFUSED;
 	else if (--c->shift.remaining)
 		return;
 	if (result == SLU_SHIFT_DONE)
-		w->counts.n_shifts[u->shift == SLU_SHIFT_UP]++;
+		count_shift(w, u->shift);
 	c->shift.unit = NULL;
 	slu_peer_shift_done(c->peer, slu_sim_world_now_ns(w), u, result);
 }

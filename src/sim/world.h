@@ -66,7 +66,7 @@ struct slu_sim_faults {
 	unsigned restart;     /* and once more before each action of the daemon */
 	unsigned move_fails;  /* per million chunks */
 	unsigned alloc_fails; /* per million allocations on the device */
-	unsigned disk_full;   /* per million extents that are asked for */
+	unsigned disk_full;   /* per million extents, and host copies to pin, that are asked for */
 	unsigned budget;      /* the pinned budget becomes another, at most what it was at first */
 };
 
@@ -215,6 +215,7 @@ struct slu_sim_counts {
 	uint64_t n_unions;
 	uint64_t n_budgets, n_unstaged, n_failed_allocs;
 	uint64_t n_shifts[2]; /* of backing: down, up */
+	uint64_t n_pinned;    /* host copies that became pinned */
 	uint64_t longest_wait_steps;
 	uint64_t longest_calm_wait_steps; /* the same without what was waited before the last fault
 					   */

@@ -113,7 +113,8 @@ struct slu_hello_device {
 	uint8_t is_runnable;
 	uint8_t never_pins;    /* its API has no use for pinned host memory */
 	uint8_t hears_present; /* PRESENT may be sent */
-	uint8_t reserved[3];
+	uint8_t pins_copies;   /* pins host copies below a limit of `pinned` with pace AHEAD */
+	uint8_t reserved[2];
 };
 
 struct slu_msg_hello {

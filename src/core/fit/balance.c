@@ -299,6 +299,16 @@ static bool may_be_taken(struct slu_core *core, const struct slu_core_account *a
 			       slu_core_after(account->raised_ns, core->config.round_trip_ns));
 }
 
+/* Besides copies: staging, and in a turn what is MAPPED. */
+static uint64_t kept_pinned(const struct slu_core_account *account)
+{
+	const struct slu_core_client *client = account->client;
+
+	return slu_core_group_is_at_rest(client->group)
+		       ? client->staging_bytes
+		       : SLU_MAX(client->staging_bytes, client->pinned_goal_bytes);
+}
+
 static size_t find_victims(struct balance *b)
 {
 	struct slu_core_victim *victims = b->core->victims;
@@ -336,14 +346,16 @@ static size_t find_victims(struct balance *b)
 				.order = account->client->id,
 				.to_bytes = to,
 			};
-		to = SLU_MAX(account->floor_bytes,
-			     account->seat ? 0 : account->client->staging_bytes);
-		if (slu_core_group_is_at_rest(group) && account->limit_bytes > to)
+		to = SLU_MAX(account->floor_bytes, account->seat ? 0 : kept_pinned(account));
+		/* pinned copies can go at any time */
+		if ((slu_core_group_is_at_rest(group) || !account->seat) &&
+		    account->limit_bytes > to)
 			victims[n++] = (struct slu_core_victim){
 				.account = account,
-				.rank = is_idle		 ? RANK_IDLE
-					: group->is_next ? RANK_NEXT
-							 : RANK_WAITING,
+				.rank = is_idle				? RANK_IDLE
+					: group->is_next		? RANK_NEXT
+					: slu_core_group_is_open(group) ? RANK_WINDOW
+									: RANK_WAITING,
 				.order = is_idle ? group->since_ns : UINT64_MAX - group->place,
 				.to_bytes = to,
 			};
