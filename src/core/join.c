@@ -116,7 +116,7 @@ static void accounts_question(struct slu_core_client *client, const struct befor
 		slu_core_account_question(&client->seats[i].account,
 					  charge_before(before, client->seats[i].device));
 	slu_core_account_question(&client->pinned, client->pinned.charge_bytes);
-	slu_core_account_question(&client->backing, client->backing.charge_bytes);
+	slu_core_account_question(&client->pageable, client->pageable.charge_bytes);
 	slu_core_account_question(&client->disk, client->disk.charge_bytes);
 }
 
