@@ -25,7 +25,7 @@ HEADER = struct.Struct("<HHI")
 
 # The fields that tests name, in the order in which pack() takes them. What else a message has is zero.
 FIELDS = {
-    "hello": "version n_devices group program pinned_held_bytes backing_held_bytes",
+    "hello": "version n_devices group program pinned_held_bytes pageable_held_bytes",
     "hello_device": "uuid pci name total_bytes epoch.generation epoch.counter held_bytes floor_bytes min_bytes all_bytes "
                     "largest_bytes mode gate_is_open is_runnable",
     "welcome": "version status generation visible_bytes chunk_bytes loss_grace_ns run_without_daemon checksum_moves "
