@@ -19,6 +19,21 @@ uint64_t slu_core_seat_beside_bytes(const struct slu_core_seat *seat)
 							   : seat->want.all_bytes);
 }
 
+uint64_t slu_core_seat_unmovable_bytes(const struct slu_core_seat *seat)
+{
+	static const bool is_counted[_SLU_FROZEN_MAX] = {
+		[SLU_FROZEN_IMAGE] = true, [SLU_FROZEN_SVM] = true,    [SLU_FROZEN_EXPORTED] = true,
+		[SLU_FROZEN_GRAPH] = true, [SLU_FROZEN_MODULE] = true, [SLU_FROZEN_POOL] = true,
+		[SLU_FROZEN_OTHER] = true,
+	};
+	uint64_t bytes = 0;
+
+	for (unsigned why = 0; why < _SLU_FROZEN_MAX; why++)
+		if (is_counted[why])
+			bytes += SLU_MIN(seat->facts.frozen_bytes[why], SLU_CORE_BYTES_MAX);
+	return SLU_MIN(bytes, seat->account.held_bytes);
+}
+
 void slu_core_seat_holds(struct slu_core_seat *seat, uint64_t now_ns)
 {
 	struct slu_msg_want want = seat->want;

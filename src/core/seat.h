@@ -63,6 +63,9 @@ uint64_t slu_core_seat_need_bytes(const struct slu_core_seat *seat);
  */
 uint64_t slu_core_seat_beside_bytes(const struct slu_core_seat *seat);
 
+/* What the program says cannot move, as far as it holds so much. */
+uint64_t slu_core_seat_unmovable_bytes(const struct slu_core_seat *seat);
+
 /* Raises the want to what is held, because it cannot be less. */
 void slu_core_seat_holds(struct slu_core_seat *seat, uint64_t now_ns);
 void slu_core_seat_want(struct slu_core_seat *seat, uint64_t now_ns,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Host copies that become pinned while nothing moves, and yield to everything else (rule 41). */
+/* Host copies that become pinned while nothing moves, and yield to everything else (rule 42). */
 
 #include "peer/test-fixture.h"
 

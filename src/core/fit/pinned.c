@@ -30,7 +30,7 @@ static bool is_contested(const struct slu_core *core, unsigned device)
 	return is_shared && bytes > slu_core_capacity_bytes(&core->devices[device]->capacity);
 }
 
-/* The host copies of a client that are worth pinning. */
+/* The host copies of a client that are worth pinning. What cannot move has none. */
 static uint64_t copies_bytes(const struct slu_core *core, const struct slu_core_client *client)
 {
 	uint64_t bytes = 0;
@@ -39,7 +39,8 @@ static uint64_t copies_bytes(const struct slu_core *core, const struct slu_core_
 		const struct slu_core_seat *seat = &client->seats[i];
 
 		if (seat->mode != SLU_MODE_LAUNCH && core->devices[seat->device]->is_contested)
-			bytes += seat->want.min_bytes;
+			bytes += slu_sub_floor(seat->want.min_bytes,
+					       slu_core_seat_unmovable_bytes(seat));
 	}
 	return bytes;
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Rule 41: the rest of the pinned budget, after staging and what open groups have MAPPED, is for
+ * Rule 42: the rest of the pinned budget, after staging and what open groups have MAPPED, is for
  * pinned host copies: a switch copies from and to them without staging. Only programs that take
  * turns profit, so only they get any: those with units on a device that does not hold all programs.
  * What comes and goes soonest comes first; a program that has rested for long gives its copies up

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Who gets pinned memory for host copies (rule 41), by script. */
+/* Who gets pinned memory for host copies (rule 42), by script. */
 
 #include "core/test-script.h"
 

@@ -9,25 +9,9 @@
 #define CROWD_PARTS	 4 /* so much of the device must be unable to move: one part in these */
 #define GROWER_PATIENCES 6
 
-/* What the program says cannot move, as far as it holds so much. */
-static uint64_t unmovable_bytes(const struct slu_core_seat *seat)
-{
-	static const bool is_counted[_SLU_FROZEN_MAX] = {
-		[SLU_FROZEN_IMAGE] = true, [SLU_FROZEN_SVM] = true,    [SLU_FROZEN_EXPORTED] = true,
-		[SLU_FROZEN_GRAPH] = true, [SLU_FROZEN_MODULE] = true, [SLU_FROZEN_POOL] = true,
-		[SLU_FROZEN_OTHER] = true,
-	};
-	uint64_t bytes = 0;
-
-	for (unsigned why = 0; why < _SLU_FROZEN_MAX; why++)
-		if (is_counted[why])
-			bytes = slu_core_after(bytes, seat->facts.frozen_bytes[why]);
-	return SLU_MIN(bytes, seat->account.held_bytes);
-}
-
 void slu_core_grow_note(struct slu_core *core, struct slu_core_seat *seat)
 {
-	uint64_t bytes = unmovable_bytes(seat);
+	uint64_t bytes = slu_core_seat_unmovable_bytes(seat);
 
 	if (bytes > seat->unmovable_bytes) {
 		seat->is_growing = true;
