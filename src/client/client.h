@@ -103,7 +103,7 @@ SLU_CLIENT_API void slu_client_device_unreserve(struct slu_client_device *device
  * Whether a daemon decides about @device, or may as soon as it answers. False where everything
  * passes. Front ends bound their work in flight by it.
  */
-SLU_CLIENT_API bool slu_client_device_is_managed(const struct slu_client_device *device);
+SLU_CLIENT_API bool slu_client_device_has_daemon(const struct slu_client_device *device);
 
 /*
  * The program allocated (@more) or freed memory that the driver pages by itself. It is reported,

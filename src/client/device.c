@@ -253,19 +253,19 @@ bool slu_client_device_is_crowded(const struct slu_client_device *d)
 	return __atomic_load_n(&d->is_crowded, __ATOMIC_RELAXED);
 }
 
-static bool device_is_managed(const struct slu_client *c, const struct slu_client_device *d)
+static bool device_has_daemon(const struct slu_client *c, const struct slu_client_device *d)
 {
 	return !d->is_orphan && c->stage != SLU_CLIENT_LOOSE;
 }
 
-bool slu_client_device_is_managed(const struct slu_client_device *d)
+bool slu_client_device_has_daemon(const struct slu_client_device *d)
 {
 	SLU_CLIENT_KEEP_ERRNO();
 	struct slu_client *c = &slu_client_global;
 	bool is;
 
 	slu_lock_take(&c->lock);
-	is = device_is_managed(c, d);
+	is = device_has_daemon(c, d);
 	slu_lock_give(&c->lock);
 	return is;
 }
@@ -274,7 +274,7 @@ bool slu_client_device_is_managed(const struct slu_client_device *d)
 static uint64_t device_most_owned(const struct slu_client *c, const struct slu_client_device *d)
 {
 	uint64_t bytes =
-		device_is_managed(c, d) ? slu_peer_connection_settings(c->peer)->visible_bytes : 0;
+		device_has_daemon(c, d) ? slu_peer_connection_settings(c->peer)->visible_bytes : 0;
 
 	return bytes ? bytes : d->total_bytes;
 }
@@ -282,7 +282,7 @@ static uint64_t device_most_owned(const struct slu_client *c, const struct slu_c
 /* The bytes that the program sees: if it takes all of them, its context must still fit. */
 static uint64_t device_visible(const struct slu_client *c, const struct slu_client_device *d)
 {
-	if (!device_is_managed(c, d) || slu_peer_connection_settings(c->peer)->visible_bytes)
+	if (!device_has_daemon(c, d) || slu_peer_connection_settings(c->peer)->visible_bytes)
 		return device_most_owned(c, d);
 	return d->total_bytes - SLU_MIN(MARGIN_BYTES, d->total_bytes / MARGIN_SHARE);
 }
@@ -292,7 +292,7 @@ static uint64_t device_offered(const struct slu_client *c, const struct slu_clie
 {
 	uint64_t bytes = device_visible(c, d), present = c->present_bytes[d->index];
 
-	return device_is_managed(c, d) && present ? SLU_MIN(bytes, present) : bytes;
+	return device_has_daemon(c, d) && present ? SLU_MIN(bytes, present) : bytes;
 }
 
 /* One of the figures above, which the daemon may set. */
@@ -305,7 +305,7 @@ static uint64_t device_figure(const struct slu_client_device *d,
 	uint64_t bytes;
 
 	slu_lock_take(&c->lock);
-	if (device_is_managed(c, d))
+	if (device_has_daemon(c, d))
 		slu_client_wait_joined(c);
 	bytes = of(c, d);
 	slu_lock_give(&c->lock);
@@ -332,7 +332,7 @@ static uint64_t device_most_reserved(const struct slu_client *c, const struct sl
 {
 	bool is_bounded =
 		d->mode != SLU_MODE_LAUNCH ||
-		(device_is_managed(c, d) && slu_peer_connection_settings(c->peer)->visible_bytes);
+		(device_has_daemon(c, d) && slu_peer_connection_settings(c->peer)->visible_bytes);
 
 	return is_bounded ? device_most_owned(c, d) : UINT64_MAX;
 }
@@ -345,13 +345,13 @@ bool slu_client_device_reserve(struct slu_client_device *d, uint64_t bytes, uint
 	bool may;
 
 	slu_lock_take(&c->lock);
-	if (device_is_managed(c, d))
+	if (device_has_daemon(c, d))
 		slu_client_wait_joined(c); /* the daemon may set the bound */
 	most = device_most_reserved(c, d);
 	may = bytes <= slu_sub_floor(most, d->owned_bytes + d->reserved_bytes);
 	if (may)
 		d->reserved_bytes += bytes;
-	if (!may && asked_bytes && device_is_managed(c, d)) {
+	if (!may && asked_bytes && device_has_daemon(c, d)) {
 		now_ns = slu_clock_now_ns();
 		slu_peer_alloc_exceeds(c->peer, now_ns, d->index, asked_bytes,
 				       d->owned_bytes + d->reserved_bytes, most);
