@@ -6,8 +6,8 @@
  * instructions. An object that was destroyed stays readable for kernels until its place is used
  * again, as late as possible: programs destroy one right behind the launch that uses it.
  *
- *   new ─dev_texture_new─▶ live ─dev_texture_free, dev_texture_drop_context─▶ readable ─a later
- * new─▶ another one
+ *   new ─dev_texture_new─▶ live ─dev_texture_free, dev_texture_drop_context─▶ readable
+ *   readable ─a later dev_texture_new─▶ another one
  */
 
 #include <stdbool.h>
