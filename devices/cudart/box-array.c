@@ -78,8 +78,8 @@ static cudaError_t copy_rows(struct end to, struct end from, size_t width, size_
 					      : dev_rt_driver.cuMemcpy3D_v2)(&box);
 }
 
-/* How many bytes are left in the row of an end; memory has one row without an end. */
-static cudaError_t left_in_row(const struct end *end, size_t *ret_bytes, size_t *ret_width)
+/* How many bytes its row still has; memory has one row without an end. */
+static cudaError_t rest_of_row(const struct end *end, size_t *ret_bytes, size_t *ret_width)
 {
 	struct cudaExtent extent;
 	size_t texel;
@@ -113,8 +113,8 @@ static cudaError_t copy_run(struct end to, struct end from, size_t bytes, enum c
 	while (bytes) {
 		size_t n, n_from, width, from_width;
 
-		DEV_RT_TRY(left_in_row(&to, &n, &width));
-		DEV_RT_TRY(left_in_row(&from, &n_from, &from_width));
+		DEV_RT_TRY(rest_of_row(&to, &n, &width));
+		DEV_RT_TRY(rest_of_row(&from, &n_from, &from_width));
 		n = n < n_from ? n : n_from;
 		n = n < bytes ? n : bytes;
 		if (!n)

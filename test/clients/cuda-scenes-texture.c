@@ -65,6 +65,36 @@ static void copy_rows(CUmemorytype type, CUdeviceptr p, CUarray array)
 	OK(cuMemcpy2D_v2(&c));
 }
 
+/* Memory that may go away while somebody else has the device, until the input ends. */
+void scene_late_texture(const char *mib)
+{
+	size_t bytes = (size_t)atoi(mib) << 20;
+	CUDA_RESOURCE_DESC linear = { .resType = CU_RESOURCE_TYPE_LINEAR };
+	CUdeviceptr p, out;
+	CUtexObject object;
+	CUfunction row;
+	CUmodule module;
+
+	OK(cuModuleLoadData(&module, ptx));
+	OK(cuModuleGetFunction(&row, module, "row"));
+	OK(cuMemAlloc_v2(&p, bytes));
+	OK(cuMemAlloc_v2(&out, sizeof(texels)));
+	for (unsigned i = 0; i < WORDS; i++)
+		texels[i] = i * 2654435761u;
+	OK(cuMemcpyHtoD_v2(p, texels, sizeof(texels)));
+	puts("waiting");
+	fflush(stdout);
+	while (getchar() != EOF)
+		;
+	linear.res.linear.devPtr = p;
+	linear.res.linear.format = CU_AD_FORMAT_UNSIGNED_INT32;
+	linear.res.linear.numChannels = 1;
+	linear.res.linear.sizeInBytes = bytes;
+	object = texture_of(&linear);
+	read_back(row, object, out);
+	OK(cuTexObjectDestroy(object));
+}
+
 void scene_textures(const char *rounds)
 {
 	CUDA_ARRAY_DESCRIPTOR description = { WIDTH, HEIGHT, CU_AD_FORMAT_UNSIGNED_INT32, 1 };

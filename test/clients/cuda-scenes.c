@@ -594,6 +594,7 @@ static const struct {
 	{ "churned-memory", scene_churned_memory },
 	{ "maps", scene_maps },
 	{ "textures", scene_textures },
+	{ "late-texture", scene_late_texture },
 	{ "limit", scene_limit },
 	{ "pool-rules", scene_pool_rules },
 	{ "pieces", scene_pieces },

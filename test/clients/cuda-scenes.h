@@ -79,6 +79,7 @@ void scene_pools(const char *rounds);
 
 /* cuda-scenes-texture.c: textures over memory that moves */
 void scene_textures(const char *rounds);
+void scene_late_texture(const char *mib);
 
 /* cuda-scenes-limit.c: more than the program may own */
 void scene_limit(const char *kind);

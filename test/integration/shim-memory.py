@@ -127,6 +127,19 @@ def variables_of_modules_are_charged_shown_and_served_beside_others():
         w.end(idle)
 
 
+def a_texture_is_made_over_memory_that_is_away():
+    with s.World("shim-texture", memory=24 * s.MIB, softgpu=SMALL) as w:
+        w.start_daemon()
+        late = w.start([SCENES, "late-texture", 14], "cuda", name="late", stdin=subprocess.PIPE)
+        s.check(late.stdout.readline() == "waiting\n", "it has its memory", w.log()[-2000:])
+        other = w.start([s.CLIENTS / "cuda-fill", "--mib", 20, "--rounds", 1, "--wait"], "cuda", name="other",
+                        stdin=subprocess.PIPE)
+        s.check(other.stdout.readline() == "ready\n", "another one has the device")
+        s.check(w.program("late")["device_bytes"] < 14 * s.MIB, "its memory is away", w.program("late"))
+        for program in (late, other):
+            w.end(program)
+
+
 def threads_that_take_and_give_back_memory_do_not_disturb_each_other():
     with s.World("shim-churn", memory=32 * s.MIB, softgpu=SMALL) as w:
         w.start_daemon()
@@ -148,5 +161,6 @@ s.main(memory_that_a_program_maps_itself_is_charged_while_it_exists,
        memory_of_a_graph_that_fits_nowhere_is_refused_and_history_says_why,
        what_a_program_may_own_is_refused_at_the_call_whatever_the_kind,
        variables_of_modules_are_charged_shown_and_served_beside_others,
+       a_texture_is_made_over_memory_that_is_away,
        threads_that_take_and_give_back_memory_do_not_disturb_each_other,
        memory_that_is_not_there_is_denied_under_torture)
