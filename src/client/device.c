@@ -327,6 +327,21 @@ uint64_t slu_client_device_offered(const struct slu_client_device *d)
 	return device_figure(d, device_offered);
 }
 
+bool slu_client_device_is_exportable(const struct slu_client_device *d)
+{
+	SLU_CLIENT_KEEP_ERRNO();
+	struct slu_client *c = &slu_client_global;
+	bool is = false;
+
+	slu_lock_take(&c->lock);
+	if (device_is_managed(c, d)) {
+		slu_client_wait_joined(c);
+		is = slu_peer_connection_settings(c->peer)->exportable;
+	}
+	slu_lock_give(&c->lock);
+	return is;
+}
+
 /* In mode LAUNCH units come in as commands name them: together they may exceed the device. */
 static uint64_t device_most_reserved(const struct slu_client *c, const struct slu_client_device *d)
 {

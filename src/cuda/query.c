@@ -223,7 +223,10 @@ CUresult cuPointerGetAttributes(unsigned int n, CUpointer_attribute *attributes,
 	return CUDA_SUCCESS;
 }
 
-/* Extents move: a handle to their pages would go stale. Better an honest no than a wrong yes. */
+/*
+ * Extents move: a handle to their pages would go stale. Better an honest no than a wrong yes. With
+ * the setting exportable plain allocations are the driver's (memory.c).
+ */
 CUresult cuIpcGetMemHandle(CUipcMemHandle *ret_handle, CUdeviceptr address)
 {
 	struct pointer p;

@@ -135,6 +135,7 @@ static void session_welcome(struct slu_session *session, int status, const char 
 		m.welcome.checksum_moves = own.checksum_moves;
 		m.welcome.hash_clean = (uint8_t)hashing_of(own.hash_clean);
 		m.welcome.allow_mapped = own.allow_mapped;
+		m.welcome.exportable = own.exportable;
 		m.welcome.hears_excess = 1;
 		m.welcome.vmm_serial = (uint8_t)slu_serial_of(server->config.vmm_serial);
 	}

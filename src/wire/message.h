@@ -150,7 +150,8 @@ struct slu_msg_welcome {
 	uint8_t vmm_serial;   /* enum slu_serial: mapping calls one process at a time */
 	uint8_t hash_clean;   /* enum slu_hashing */
 	uint8_t hears_excess; /* EXCESS may be sent */
-	uint8_t reserved[2];
+	uint8_t exportable;   /* plain allocations are the driver's, so that others can open them */
+	uint8_t reserved[1];
 	char detail[192]; /* for people, where status is not 0: what to do */
 };
 

@@ -44,6 +44,9 @@ enum cuda_exit {
 	X(cuMemFree_v2)                  \
 	X(cuMemAllocHost_v2)             \
 	X(cuMemFreeHost)                 \
+	X(cuIpcGetMemHandle)             \
+	X(cuIpcOpenMemHandle_v2)         \
+	X(cuIpcCloseMemHandle)           \
 	X(cuMemGetAddressRange_v2)       \
 	X(cuMemGetInfo_v2)               \
 	X(cuMemAddressReserve)           \

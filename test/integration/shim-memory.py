@@ -140,6 +140,33 @@ def a_texture_is_made_over_memory_that_is_away():
             w.end(program)
 
 
+def allocations_can_be_opened_by_another_process_where_the_setting_says_so():
+    def grow(w):
+        return w.start([s.CLIENTS / "cuda-grow", "--mib", 2, "--steps", 2, "--ask", "--export"], "cuda", name="grow",
+                       stdin=subprocess.PIPE)
+
+    with s.World("shim-ipc", memory=16 * s.MIB, settings={"memory.exportable": "on"}, softgpu=SMALL) as w:
+        w.start_daemon()
+        idle = w.start([s.CLIENTS / "cuda-fill", "--own", 4, "--mib", 15, "--rounds", 1, "--wait"], "cuda", name="idle",
+                       stdin=subprocess.PIPE)
+        s.check(idle.stdout.readline() == "ready\n", "it fills the device with memory that moves")
+        maker = grow(w)
+        maker.stdin.write("\n")
+        maker.stdin.flush()
+        handle = maker.stdout.readline().split()[2]
+        s.wait_until("it is shown", lambda: w.program("grow")["unmovable"] == [{"reason": "exported", "bytes": 2 * s.MIB}],
+                     look=lambda: w.status())
+        w.finish(w.start([s.CLIENTS / "cuda-grow", "--mib", 2, "--open", handle], "cuda", name="opener"))
+        w.end(maker)
+        w.end(idle)
+    with s.World("shim-ipc-off", memory=16 * s.MIB, softgpu=SMALL) as w:
+        w.start_daemon()
+        maker = grow(w)
+        maker.stdin.write("\n")
+        out = w.end(maker, exits=(3,))
+        s.check("cuIpcGetMemHandle" in out, "without the setting the export is refused", out)
+
+
 def threads_that_take_and_give_back_memory_do_not_disturb_each_other():
     with s.World("shim-churn", memory=32 * s.MIB, softgpu=SMALL) as w:
         w.start_daemon()
@@ -162,5 +189,6 @@ s.main(memory_that_a_program_maps_itself_is_charged_while_it_exists,
        what_a_program_may_own_is_refused_at_the_call_whatever_the_kind,
        variables_of_modules_are_charged_shown_and_served_beside_others,
        a_texture_is_made_over_memory_that_is_away,
+       allocations_can_be_opened_by_another_process_where_the_setting_says_so,
        threads_that_take_and_give_back_memory_do_not_disturb_each_other,
        memory_that_is_not_there_is_denied_under_torture)
