@@ -91,6 +91,13 @@ def every_alloc(api, kind, own_calls):
         every_number(w, api, kind, own_calls, "--renew")
 
 
+def each_create_of_memory_that_can_be_exported_fails_once():
+    """Such an allocation is the driver's own: its refusal is the program's where nobody can give way."""
+    with s.World("exported", memory=4 * s.MIB, settings=SETTINGS | {"memory.exportable": "on"}, softgpu={"scale": 256}) as w:
+        w.start_daemon()
+        every_number(w, "cuda", "create", "cuDevicePrimaryCtxRetain|cuModuleLoadData|cuMemAlloc_v2", "--renew")
+
+
 def every_pooled(kind, own_calls):
     """Beside another one, with memory from pools that is renewed in the order of streams."""
     with s.World(f"pooled-{kind}", memory=2 * s.MIB, settings=SETTINGS, softgpu={"scale": 256}) as w:
@@ -152,4 +159,5 @@ s.main(*[test_of("cuda", *row) for row in CUDA.items()], *[own_test_of(*row) for
        *[test_of("opencl", *row) for row in OPENCL.items()],
        *[pooled_test_of(kind, CUDA[kind]) for kind in ("create", "map", "access", "unmap", "copy")],
        *[mapped_test_of(kind, CUDA[kind]) for kind in ("map", "access", "unmap", "host")],
-       *[alloc_test_of(api, kind, {"cuda": CUDA, "opencl": OPENCL}[api][kind]) for api, kind in ALLOCS])
+       *[alloc_test_of(api, kind, {"cuda": CUDA, "opencl": OPENCL}[api][kind]) for api, kind in ALLOCS],
+       each_create_of_memory_that_can_be_exported_fails_once)
