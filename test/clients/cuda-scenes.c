@@ -598,6 +598,7 @@ static const struct {
 	{ "limit", scene_limit },
 	{ "pool-rules", scene_pool_rules },
 	{ "pieces", scene_pieces },
+	{ "kept-memory", scene_kept_memory },
 	{ "late-frees", scene_late_frees },
 	{ "pools", scene_pools },
 };

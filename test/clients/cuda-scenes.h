@@ -74,6 +74,7 @@ void scene_maps(const char *rounds);
 /* cuda-scenes-pool.c: memory in the order of streams */
 void scene_pool_rules(const char *unused);
 void scene_pieces(const char *unused);
+void scene_kept_memory(const char *unused);
 void scene_late_frees(const char *unused);
 void scene_pools(const char *rounds);
 
