@@ -334,7 +334,7 @@ bool slu_client_device_is_exportable(const struct slu_client_device *d)
 	bool is = false;
 
 	slu_lock_take(&c->lock);
-	if (device_is_managed(c, d)) {
+	if (device_has_daemon(c, d)) {
 		slu_client_wait_joined(c);
 		is = slu_peer_connection_settings(c->peer)->exportable;
 	}

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cl-util.h"
 
@@ -10,10 +11,12 @@ void cl_check(cl_int r, const char *what)
 	if (!r)
 		return;
 	fprintf(stderr, "%s: OpenCL error %d\n", what, r);
-	exit(r == CL_MEM_OBJECT_ALLOCATION_FAILURE || r == CL_INVALID_BUFFER_SIZE ||
-			     r == CL_OUT_OF_HOST_MEMORY
-		     ? CL_EXIT_NO_MEMORY
-		     : CL_EXIT_OPENCL);
+	/* PoCL may still compile for what is queued, and crashes if its compiler is destroyed */
+	fflush(NULL);
+	_exit(r == CL_MEM_OBJECT_ALLOCATION_FAILURE || r == CL_INVALID_BUFFER_SIZE ||
+			      r == CL_OUT_OF_HOST_MEMORY
+		      ? CL_EXIT_NO_MEMORY
+		      : CL_EXIT_OPENCL);
 }
 
 static cl_device_id find_device(void)
