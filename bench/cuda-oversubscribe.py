@@ -26,7 +26,7 @@ IN_BYTES_S = 45600e6 / SCALE  # of the profile, one direction alone
 TURN_S = 0.25
 SECONDS = int(os.environ.get("SLUICE_SECONDS", 12))
 SETTINGS = {"scheduler.policy": "rr", "scheduler.slice": f"{TURN_S * 1e3:.0f}ms", "scheduler.slice_min_switches": 1,
-            "memory.reserve_percent": 0}
+            "memory.reserve_percent": 0, "memory.hash_clean": "always"}
 
 
 def bound(n):

@@ -16,6 +16,7 @@
 #include "base/size.h"
 #include "base/util.h"
 #include "core/fit/balance.h"
+#include "core/fit/guess.h"
 #include "core/fit/pinned.h"
 #include "core/credit/backing.h"
 #include "core/fit/shift.h"
@@ -26,6 +27,7 @@
 #include "core/sched/policy.h"
 #include "core/send.h"
 #include "core/state.h"
+#include "core/timeline.h"
 
 void slu_core_config_default(struct slu_core_config *config)
 {
@@ -114,6 +116,7 @@ void slu_core_free(struct slu_core *core)
 	slu_core_queue_deinit(&core->queue);
 	free(core->opened);
 	free(core->waiting);
+	free(core->timeline);
 	free(core->victims);
 	free(core);
 }
@@ -186,6 +189,7 @@ void slu_core_device_renew(struct slu_core *core, uint64_t now_ns, unsigned numb
 	*device = (struct slu_core_device){ 0 };
 	snprintf(device->name, sizeof(device->name), "%s", name ? name : "");
 	slu_core_capacity_init(&device->capacity, true, usable_bytes, reserve_bytes, now_ns);
+	slu_core_guess_init(device);
 }
 
 void slu_core_device_resize(struct slu_core *core, uint64_t now_ns, unsigned number,
@@ -277,6 +281,7 @@ void slu_core_step(struct slu_core *core, uint64_t now_ns)
 		slu_core_turns_complete(core, group);
 	slu_core_staging_grant(core);
 	slu_core_admit(core);
+	slu_core_timeline_make(core);
 	slu_core_balance(core);
 	slu_core_pinned(core);
 	slu_core_backing_serve(core);

@@ -303,12 +303,23 @@ bool slu_core_view_client(const struct slu_core *core, size_t *cursor,
 bool slu_core_view_group(const struct slu_core *core, size_t *cursor,
 			 struct slu_core_group_view *ret_view);
 
+/* An expected turn, or one that is under way. */
+struct slu_core_turn_view {
+	uint64_t group;
+	const char *name; /* of its first member */
+	enum slu_core_state state;
+	bool is_next;	   /* its bytes come ahead */
+	uint64_t start_ns; /* SLU_CORE_NEVER: not foreseeable */
+	uint64_t length_ns;
+	unsigned sure_percent; /* 0: not foreseeable, or it cannot fit now */
+};
+
 /*
- * The order in which groups will run as far as the policy can tell: fills at most @n group ids
- * and the expected length of each turn. Return: how many.
+ * The timeline of a device as the last step made it: groups that have a turn, then those that wait
+ * in the order of their turns, then the others, the longest idle last. Iterates like the views.
  */
-size_t slu_core_timeline(const struct slu_core *core, uint64_t *groups, uint64_t *turn_ns,
-			 size_t n);
+bool slu_core_timeline(const struct slu_core *core, unsigned device, size_t *cursor,
+		       struct slu_core_turn_view *ret_turn);
 
 /*
  * Asserts invariants I1, I2, I5–I8 of docs/protocol.md on the core's own state. Each step ends with

@@ -9,6 +9,7 @@
 #include "base/util.h"
 #include "core/group.h"
 #include "core/state.h"
+#include "core/timeline.h"
 
 /* A group as it is allocated. */
 struct spare_group {
@@ -28,6 +29,7 @@ struct slu_core_group *slu_core_group_find(const struct slu_core *core, uint64_t
 
 static int group_lists_reserve(struct slu_core *core, size_t n)
 {
+	struct slu_core_timeline_turn *timeline;
 	struct slu_core_group **list;
 
 	if (n <= core->n_group_capacity)
@@ -41,6 +43,10 @@ static int group_lists_reserve(struct slu_core *core, size_t n)
 	if (!list)
 		return -ENOMEM;
 	core->waiting = list;
+	timeline = reallocarray(core->timeline, n, sizeof(*timeline));
+	if (!timeline)
+		return -ENOMEM;
+	core->timeline = timeline;
 	core->n_group_capacity = n;
 	return 0;
 }
@@ -71,6 +77,7 @@ struct slu_core_group *slu_core_group_new(struct slu_core *core, uint64_t id)
 	*group = (struct slu_core_group){
 		.id = id,
 		.since_ns = core->now_ns,
+		.place = UINT64_MAX,
 		.counted_ns = core->now_ns,
 		.rest_ns = SLU_CORE_NEVER,
 		.crowd_ns = SLU_CORE_NEVER,
@@ -91,6 +98,7 @@ void slu_core_group_free(struct slu_core *core, struct slu_core_group *group)
 	if (!group)
 		return;
 	assert(TAILQ_EMPTY(&group->members));
+	slu_core_timeline_drop(core, group);
 	TAILQ_REMOVE(&core->groups, group, link);
 	core->n_groups--;
 	TAILQ_INSERT_HEAD(&core->spare_groups, group, link);

@@ -22,6 +22,7 @@
 
 struct slu_core_group;
 struct slu_core_policy;
+struct slu_core_timeline_turn;
 struct slu_core_victim;
 
 TAILQ_HEAD(slu_core_groups, slu_core_group);
@@ -34,6 +35,12 @@ struct slu_core_device {
 	uint64_t grower;    /* the group that may allocate unmovable memory (sched/grow.h); or 0 */
 	uint64_t grower_ns; /* since then */
 	bool is_contested;  /* in this step: programs take turns there (fit/pinned.h) */
+
+	/* fetching ahead (fit/guess.h) */
+	uint64_t guess_group;	     /* is next there; or 0 */
+	uint64_t guess_bytes;	     /* came ahead for it */
+	uint64_t guess_credit_bytes; /* so many may still come ahead */
+	unsigned guess_sure_percent; /* of the last guesses were right */
 
 	/* while planning */
 	int64_t set_bytes;	 /* for the set */
@@ -65,6 +72,8 @@ struct slu_core {
 	/* arrays of a step, allocated when a client joins, so that a step allocates nothing */
 	struct slu_core_group **opened, **waiting;
 	size_t n_opened, n_waiting, n_group_capacity;
+	struct slu_core_timeline_turn *timeline; /* of the last step */
+	size_t n_timeline;
 	struct slu_core_victim *victims;
 	size_t n_victim_capacity;
 	bool is_in_grace;     /* at the last step: no new turn yet */

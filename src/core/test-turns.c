@@ -601,26 +601,6 @@ static void test_a_wish_withdrawn_is_forgotten(void **state)
 	script_end(&s);
 }
 
-static void test_the_timeline_has_the_holder_first_and_then_who_waits(void **state)
-{
-	struct script s;
-	uint64_t groups[4], turn_ns[4];
-
-	(void)state;
-	begin_pair(&s, NULL);
-	script_join_plain(&s, 3, SLU_MODE_ALL);
-	script_want(&s, 3, 0, 60, true);
-	s.now_ns += MS(40);
-	script_step(&s);
-	assert_int_equal(slu_core_timeline(s.core, groups, turn_ns, 4), 3);
-	for (unsigned i = 0; i < 3; i++)
-		assert_int_equal(groups[i], i + 1);
-	assert_int_equal(turn_ns[0], MS(30));
-	assert_int_equal(turn_ns[1], MS(100));
-	assert_int_equal(slu_core_timeline(s.core, groups, turn_ns, 2), 2);
-	script_end(&s);
-}
-
 static void test_two_devices_have_a_next_each(void **state)
 {
 	struct slu_msg_hello both = script_hello(SLU_MODE_ALL, 2);
@@ -688,7 +668,6 @@ int main(void)
 		cmocka_unit_test(test_rule_26_a_deadlock_ends_when_bytes_can_leave),
 		cmocka_unit_test(test_a_parked_group_gets_no_turn_and_gives_its_bytes),
 		cmocka_unit_test(test_a_wish_withdrawn_is_forgotten),
-		cmocka_unit_test(test_the_timeline_has_the_holder_first_and_then_who_waits),
 		cmocka_unit_test(test_two_devices_have_a_next_each),
 	};
 

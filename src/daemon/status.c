@@ -145,23 +145,28 @@ static uint64_t programs_bytes(const struct slu_server *server, const struct slu
 	return bytes;
 }
 
-/* Who runs next there as far as the policy can tell; or NULL. */
+/* The first program of the group that uses the device; or NULL. */
+static const struct slu_program *find_member(const struct slu_control_view *view, uint64_t group,
+					     const struct slu_device *device)
+{
+	const struct slu_program *program;
+
+	LIST_FOREACH (program, &view->server->programs, entry)
+		if (program->group->id == group && program_uses(program, device))
+			return program;
+	return NULL;
+}
+
+/* Who runs next there, by the timeline; or NULL. */
 static const struct slu_program *find_next(const struct slu_control_view *view,
 					   const struct slu_device *device)
 {
-	uint64_t groups[16], turns_ns[16];
-	size_t n = slu_core_timeline(view->server->core, groups, turns_ns, SLU_ARRAY_SIZE(groups));
+	struct slu_core_turn_view turn;
+	size_t cursor = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		struct slu_core_group_view g;
-		struct slu_program *program;
-
-		if (!group_view(view->server, groups[i], &g) || g.state != SLU_CORE_WAITING)
-			continue;
-		LIST_FOREACH (program, &view->server->programs, entry)
-			if (program->group->id == groups[i] && program_uses(program, device))
-				return program;
-	}
+	while (slu_core_timeline(view->server->core, device->number, &cursor, &turn))
+		if (turn.state == SLU_CORE_WAITING && turn.start_ns != SLU_CORE_NEVER)
+			return find_member(view, turn.group, device);
 	return NULL;
 }
 

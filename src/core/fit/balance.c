@@ -5,11 +5,13 @@
 #include "base/size.h"
 #include "base/util.h"
 #include "core/fit/balance.h"
+#include "core/fit/guess.h"
 #include "core/fit/plan.h"
 #include "core/fit/reserve.h"
 #include "core/credit/staging.h"
 #include "core/group.h"
 #include "core/send.h"
+#include "core/timeline.h"
 
 #define WINDOW_PARTS 16 /* a window grows by this part of the device at least, or to its end */
 
@@ -17,7 +19,7 @@ enum {
 	RANK_IDLE_SLACK,
 	RANK_SLACK,
 	RANK_IDLE,
-	RANK_PEAK,   /* from here on for open groups only, not for what is fetched ahead */
+	RANK_PEAK,   /* not for what is fetched ahead */
 	RANK_WINDOW, /* LAUNCH: what is there beyond what the turns that are open leave to it */
 	RANK_WAITING,
 	RANK_NEXT,
@@ -30,7 +32,8 @@ struct balance {
 	int device;		 /* or SLU_CORE_PLAN_PINNED */
 	int64_t short_now_bytes; /* what open groups lack */
 	int64_t short_ahead_bytes;
-	const char *asker; /* name of who lacks, for the reason */
+	struct slu_core_group *next; /* its bytes are fetched ahead; or NULL */
+	const char *asker;	     /* name of who lacks, for the reason */
 };
 
 static struct slu_core_account *account_of(const struct balance *b, struct slu_core_client *client)
@@ -205,16 +208,35 @@ static void cancel_ahead(struct balance *b, const struct slu_core_account *excep
 					    account->client->name);
 }
 
-static void fill_ahead(struct balance *b, struct slu_core_group *next)
+/* Raises the limit as far as bytes are free and the credit for guesses goes. */
+static void account_fetch_ahead(struct balance *b, struct slu_core_account *account)
+{
+	struct slu_core_device *device = b->core->devices[b->device];
+	bool is_fetching = account->pace == SLU_PACE_AHEAD;
+	uint64_t from = is_fetching ? account->limit_bytes : account->held_bytes;
+	uint64_t limit = SLU_MIN(ahead_of(account), slu_core_account_most_ahead_bytes(account));
+
+	limit = SLU_MAX(limit, account->limit_bytes);
+	limit = SLU_MIN(limit, slu_core_after(from, device->guess_credit_bytes));
+	if (account->is_pending || limit <= from || limit < account->limit_bytes)
+		return;
+	slu_core_guess_spend(device, limit - from);
+	b->short_ahead_bytes -= (int64_t)(limit - account->limit_bytes);
+	slu_core_send_raise(b->core, account, limit, ahead_of(account), SLU_PACE_AHEAD,
+			    "%s is next: its bytes come ahead", account->client->name);
+}
+
+static void fill_ahead(struct balance *b)
 {
 	struct slu_core_account *chosen = NULL;
 	struct slu_core_client *client;
+	int64_t credit;
 
-	if (next->patience.must_try) {
+	if (b->next->patience.must_try) {
 		cancel_ahead(b, NULL);
 		return;
 	}
-	TAILQ_FOREACH (client, &next->members, member_link) {
+	TAILQ_FOREACH (client, &b->next->members, member_link) {
 		struct slu_core_account *account = account_of(b, client);
 
 		if (!account || !slu_core_client_is_joined(client) ||
@@ -228,18 +250,11 @@ static void fill_ahead(struct balance *b, struct slu_core_group *next)
 			chosen = account;
 	}
 	cancel_ahead(b, chosen);
-	if (!chosen || chosen->is_pending)
+	if (!chosen)
 		return;
-
-	uint64_t limit = SLU_MIN(ahead_of(chosen), slu_core_account_most_ahead_bytes(chosen));
-
-	limit = SLU_MAX(limit, chosen->limit_bytes);
-	if (limit > chosen->limit_bytes ||
-	    (limit > chosen->held_bytes && chosen->pace != SLU_PACE_AHEAD)) {
-		b->short_ahead_bytes -= (int64_t)(limit - chosen->limit_bytes);
-		slu_core_send_raise(b->core, chosen, limit, ahead_of(chosen), SLU_PACE_AHEAD,
-				    "%s is next: its bytes come ahead", chosen->client->name);
-	}
+	account_fetch_ahead(b, chosen);
+	credit = (int64_t)b->core->devices[b->device]->guess_credit_bytes;
+	b->short_ahead_bytes = SLU_MIN(b->short_ahead_bytes, credit);
 }
 
 /* What lowerings under way will still free. */
@@ -333,6 +348,7 @@ static size_t find_victims(struct balance *b)
 				.rank = is_idle	  ? RANK_IDLE_SLACK
 					: is_peak ? RANK_PEAK
 						  : RANK_SLACK,
+				.serves_ahead = is_idle || !is_peak,
 				.order = account->client->id,
 				.to_bytes = is_peak ? to : SLU_MAX(to, peak),
 			};
@@ -356,7 +372,8 @@ static size_t find_victims(struct balance *b)
 					: group->is_next		? RANK_NEXT
 					: slu_core_group_is_open(group) ? RANK_WINDOW
 									: RANK_WAITING,
-				.order = is_idle ? group->since_ns : UINT64_MAX - group->place,
+				.serves_ahead = b->next && group->place > b->next->place,
+				.order = UINT64_MAX - group->place,
 				.to_bytes = to,
 			};
 	}
@@ -419,7 +436,7 @@ static void victims_take(struct balance *b)
 	for (size_t i = 0; i < n; i++) {
 		const struct slu_core_victim *v = &b->core->victims[i];
 		struct slu_core_account *account = v->account;
-		int64_t lack = v->rank >= RANK_PEAK ? lack_now : SLU_MAX(lack_now, lack_all);
+		int64_t lack = v->serves_ahead ? SLU_MAX(lack_now, lack_all) : lack_now;
 		uint64_t remaining = account->limit_bytes - account->cut_bytes, part;
 
 		if (lack <= 0 || remaining <= v->to_bytes)
@@ -483,16 +500,13 @@ static void balance_device(struct slu_core *core, unsigned device)
 		.core = core,
 		.capacity = &core->devices[device]->capacity,
 		.device = (int)device,
+		.next = slu_core_timeline_next(core, device),
 	};
 
-	if (fill_open(&b)) {
+	if (fill_open(&b))
 		cancel_ahead(&b, NULL);
-	} else if (b.short_now_bytes == 0) {
-		for (size_t i = 0; i < core->n_waiting; i++)
-			if (core->waiting[i]->is_next &&
-			    slu_core_group_uses(core->waiting[i], device))
-				fill_ahead(&b, core->waiting[i]);
-	}
+	else if (b.short_now_bytes == 0 && b.next)
+		fill_ahead(&b);
 	victims_take(&b);
 }
 

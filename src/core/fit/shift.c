@@ -55,12 +55,7 @@ static bool may_go_down(struct slu_core *core, const struct slu_core_client *cli
 /* Whether @a runs later than @b, and its backing goes first. */
 static bool goes_before(const struct slu_core_client *a, const struct slu_core_client *b)
 {
-	const struct slu_core_group *x = a->group, *y = b->group;
-	bool x_is_idle = x->state == SLU_CORE_IDLE, y_is_idle = y->state == SLU_CORE_IDLE;
-
-	if (x_is_idle != y_is_idle)
-		return x_is_idle;
-	return x_is_idle ? x->since_ns < y->since_ns : x->place > y->place;
+	return a->group->place > b->group->place;
 }
 
 static struct slu_core_client *find_victim(struct slu_core *core)

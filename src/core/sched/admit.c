@@ -69,10 +69,6 @@ static void collect_waiting(struct slu_core *core)
 		if (group->state == SLU_CORE_WAITING && !group->is_parked)
 			waiting_insert(core->waiting, &core->n_waiting, group,
 				       core->policy->precedes);
-		else
-			group->place = UINT64_MAX;
-	for (size_t i = 0; i < core->n_waiting; i++)
-		core->waiting[i]->place = i;
 }
 
 static void close_open(struct slu_core *core, struct slu_core_group *group)

@@ -39,7 +39,7 @@ static size_t n_groups(const struct slu_core *core, unsigned device)
 	return n;
 }
 
-/* The first in the policy's order that waits there; or NULL. */
+/* The first of the timeline that waits there; or NULL. */
 static const struct slu_core_group *device_waiter(const struct slu_core *core, unsigned device)
 {
 	const struct slu_core_group *group, *first = NULL;
@@ -47,7 +47,7 @@ static const struct slu_core_group *device_waiter(const struct slu_core *core, u
 	TAILQ_FOREACH (group, &core->groups, link)
 		if (group->state == SLU_CORE_WAITING && !group->is_parked &&
 		    slu_core_group_uses(group, device) &&
-		    (!first || core->policy->precedes(group, first)))
+		    (!first || group->place < first->place))
 			first = group;
 	return first;
 }

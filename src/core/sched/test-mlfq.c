@@ -495,8 +495,9 @@ static void test_the_timeline_follows_the_levels(void **state)
 {
 	struct slu_core_config config;
 	struct scene scene;
-	uint64_t groups[4], turns[4];
+	struct slu_core_turn_view turns[3];
 	unsigned endless, second, fresh;
+	size_t cursor = 0;
 
 	(void)state;
 	scene_config(&config);
@@ -509,11 +510,13 @@ static void test_the_timeline_follows_the_levels(void **state)
 		second = 1;
 	}
 	fresh = scene_add(&scene, 20, 100);
-	assert_int_equal(slu_core_timeline(scene.s.core, groups, turns, 4), 2);
-	assert_int_equal(groups[0], fresh);
-	assert_int_equal(groups[1], second);
-	assert_int_equal(turns[0], MS(40));
-	assert_int_equal(turns[1], MS(640));
+	for (unsigned i = 0; i < 3; i++)
+		assert_true(slu_core_timeline(scene.s.core, 0, &cursor, &turns[i]));
+	assert_int_equal(turns[0].group, endless);
+	assert_int_equal(turns[1].group, fresh);
+	assert_int_equal(turns[2].group, second);
+	assert_int_equal(turns[1].length_ns, MS(40));
+	assert_int_equal(turns[2].length_ns, MS(640));
 	script_end(&scene.s);
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/size.h"
 #include "base/util.h"
+#include "core/fit/guess.h"
 #include "core/group.h"
 #include "core/sched/turns.h"
 #include "core/send.h"
@@ -38,6 +39,7 @@ void slu_core_turns_grant(struct slu_core *core, struct slu_core_group *group)
 	group->is_next = false;
 	group->closes_others = false;
 	group->n_turns++;
+	slu_core_guess_turn(core, group);
 	slu_core_group_enter(core, group, SLU_CORE_FILLING);
 	TAILQ_FOREACH (client, &group->members, member_link) {
 		if (!slu_core_client_is_joined(client))
