@@ -5,7 +5,7 @@
 #include "core/credit/account.h"
 #include "core/credit/capacity.h"
 
-#define BACK_OFF_MAX 16u
+#define BACK_OFF_MAX 64u
 #define RISE_PARTS   16
 
 void slu_core_capacity_init(struct slu_core_capacity *capacity, bool is_learned,
@@ -94,7 +94,7 @@ void slu_core_capacity_refused(struct slu_core_capacity *capacity, uint64_t now_
 {
 	assert(capacity->is_learned);
 	capacity->estimate_bytes = SLU_MIN(capacity->estimate_bytes, capacity->charge_bytes);
-	capacity->sure_bytes = capacity->estimate_bytes;
+	capacity->sure_bytes = capacity->refused_bytes = capacity->estimate_bytes;
 	capacity->changed_ns = now_ns;
 	capacity->back_off = SLU_MIN(capacity->back_off * 2, BACK_OFF_MAX);
 	capacity->n_refusals++;
@@ -143,11 +143,14 @@ bool slu_core_capacity_can_rise(const struct slu_core_capacity *capacity, uint64
 void slu_core_capacity_rise(struct slu_core_capacity *capacity, uint64_t now_ns)
 {
 	uint64_t part = SLU_MAX(capacity->usable_bytes / RISE_PARTS, 1u);
+	uint64_t proven = slu_sub_floor(capacity->sure_bytes, capacity->refused_bytes);
 
 	capacity->estimate_bytes =
 		SLU_MIN(capacity->estimate_bytes + part, estimate_ceiling(capacity));
 	capacity->changed_ns = now_ns;
-	capacity->back_off = SLU_MAX(capacity->back_off / 2, 1u);
+	/* while each try is refused, the next one comes later: each costs a switch some time */
+	if (proven >= part / 2)
+		capacity->back_off = SLU_MAX(capacity->back_off / 2, 1u);
 }
 
 void slu_core_capacity_forget(struct slu_core_capacity *capacity, uint64_t now_ns)

@@ -15,7 +15,8 @@
  *   needed      the bytes without which an open group cannot run, although they are in the reserve
  *   estimate    of the total: falls to what is charged when the driver refuses a client; rises by
  *               1/16 of usable a period while a group lacks memory; each refusal doubles the
- *               period, each rise halves it; becomes the total again when the last account departs
+ *               period, and a rise after one that proved right halves it; becomes the total
+ *               again when the last account departs
  *   sure        the estimate without its rises: the limit for bytes fetched ahead, because to try
  *               for more would only make bytes come and go
  *
@@ -45,6 +46,7 @@ struct slu_core_capacity {
 	uint64_t reserve_bytes;	 /* in addition to it */
 	uint64_t estimate_bytes; /* of the total, the reserve included */
 	uint64_t sure_bytes;	 /* never above the estimate */
+	uint64_t refused_bytes;	 /* the estimate after the last refusal */
 	uint64_t outsider_bytes;
 	uint64_t overhead_bytes;
 	uint64_t needed_bytes; /* kept by fit/reserve.c */
@@ -53,7 +55,7 @@ struct slu_core_capacity {
 	uint64_t floors_bytes; /* sum of what cannot leave now; kept by fit/plan.c */
 	uint64_t changed_ns;   /* last rise or refusal */
 	uint64_t departed_ns;  /* the last account departed then; 0: never */
-	unsigned back_off;     /* 1 to 16: the rise period is multiplied by it */
+	unsigned back_off;     /* 1 to 64: the rise period is multiplied by it */
 	uint64_t n_refusals;
 	bool is_lacking; /* a group lacks bytes here in this step */
 	struct slu_core_accounts accounts;
