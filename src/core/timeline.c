@@ -122,8 +122,8 @@ static void foresee_waiter(const struct slu_core *core, struct slu_core_timeline
 						     core->devices[d]->guess_sure_percent / 100);
 		}
 	turn->start_ns = start;
-	turn->length_ns = slu_core_after(group->switch_ns,
-					 core->policy->length_ns(group, &core->config));
+	turn->length_ns =
+		slu_core_after(group->switch_ns, core->policy->length_ns(group, &core->config));
 	turn->sure_percent = is_passed_over(group) ? 0 : sure;
 	if (!turn->sure_percent)
 		return;

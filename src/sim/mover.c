@@ -33,6 +33,7 @@ void slu_sim_mover_take(struct slu_sim_client *c, struct slu_unit *u)
 	*m = (struct slu_sim_move){
 		.unit = u,
 		.remaining = is_quick ? 1 : c->slowness * slu_sim_between(&c->world->random, 1, 3),
+		.is_ahead = slu_sim_guess_is_ahead(c, u),
 	};
 }
 
@@ -51,8 +52,11 @@ static void move_end(struct slu_sim_client *c, unsigned index, enum slu_move_res
 		c->world->counts.moved_out_bytes += u->bytes;
 		c->moved_out_bytes += u->bytes;
 	}
-	if (result == SLU_MOVE_DONE && u->moving == SLU_MOVING_IN)
+	if (result == SLU_MOVE_DONE && u->moving == SLU_MOVING_IN) {
 		c->moved_in_bytes += u->bytes;
+		if (c->moves[index].is_ahead)
+			slu_sim_guess_arrived(c, u);
+	}
 	if (result == SLU_MOVE_DONE && u->moving == SLU_MOVING_MAP)
 		c->mapped_bytes += u->bytes;
 	if (result == SLU_MOVE_REFUSED)

@@ -35,6 +35,8 @@ static uint64_t run(uint64_t seed, bool tight, struct slu_sim_counts *sum)
 	sum->n_messages += w->counts.n_messages;
 	sum->n_launches += w->counts.n_launches;
 	sum->n_denied += w->counts.n_denied;
+	sum->ahead_bytes += w->counts.ahead_bytes;
+	sum->wrong_bytes += w->counts.wrong_bytes;
 	sum->n_refused += w->counts.n_refused;
 	sum->n_unmade += w->counts.n_unmade;
 	sum->n_restarts += w->counts.n_restarts;
@@ -78,6 +80,8 @@ static void report(const char *what, uint64_t n_worlds, const struct slu_sim_cou
 		{ "backing up", sum->n_shifts[1] },
 		{ "copies pinned", sum->n_pinned },
 		{ "failed allocations", sum->n_failed_allocs },
+		{ "units ahead", sum->ahead_bytes / SLU_SIM_UNIT },
+		{ "of them for nothing", sum->wrong_bytes / SLU_SIM_UNIT },
 		{ "refusals", sum->n_refused },
 		{ "of them late", sum->n_unmade },
 		{ "denials", sum->n_denied },

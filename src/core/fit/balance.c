@@ -212,7 +212,8 @@ static void cancel_ahead(struct balance *b, const struct slu_core_account *excep
 static void account_fetch_ahead(struct balance *b, struct slu_core_account *account)
 {
 	struct slu_core_device *device = b->core->devices[b->device];
-	bool is_fetching = account->pace == SLU_PACE_AHEAD;
+	/* what an earlier guess left open counts anew */
+	bool is_fetching = account->pace == SLU_PACE_AHEAD && device->guess_bytes;
 	uint64_t from = is_fetching ? account->limit_bytes : account->held_bytes;
 	uint64_t limit = SLU_MIN(ahead_of(account), slu_core_account_most_ahead_bytes(account));
 

@@ -17,9 +17,9 @@
  *
  * 3, 5 and 6 are the timeline from its end to its beginning. Bytes fetched AHEAD come from 1 to 3,
  * and from those of 5 that run later than the group for which they are fetched, as far as the
- * credit for guesses goes (rule 28, guess.h). Only seats at rest give up bytes (rule 9), never below
- * a floor (rule 8). Running programs give up slack down to their need, and not before a round trip
- * has passed since it was given (rule 10).
+ * credit for guesses goes (rule 28, guess.h). Only seats at rest give up bytes (rule 9), never
+ * below a floor (rule 8). Running programs give up slack down to their need, and not before a round
+ * trip has passed since it was given (rule 10).
  *
  * The order of limits is the order of movement (rule 27): on a device one group moves out at a
  * time, the first of the filling groups fills first, and nothing is fetched ahead meanwhile. A

@@ -22,8 +22,8 @@ static void judge(struct slu_core_device *device, bool is_right)
 	unsigned sure = device->guess_sure_percent * (MEMORY_PARTS - 1);
 
 	/* rounded towards the truth, so that it arrives there */
-	device->guess_sure_percent = is_right ? (sure + 100 + MEMORY_PARTS - 1) / MEMORY_PARTS
-					      : sure / MEMORY_PARTS;
+	device->guess_sure_percent =
+		is_right ? (sure + 100 + MEMORY_PARTS - 1) / MEMORY_PARTS : sure / MEMORY_PARTS;
 	if (is_right)
 		device->guess_credit_bytes += device->guess_bytes;
 	device->guess_bytes = 0;

@@ -46,8 +46,7 @@ static const struct slu_core_group *device_waiter(const struct slu_core *core, u
 
 	TAILQ_FOREACH (group, &core->groups, link)
 		if (group->state == SLU_CORE_WAITING && !group->is_parked &&
-		    slu_core_group_uses(group, device) &&
-		    (!first || group->place < first->place))
+		    slu_core_group_uses(group, device) && (!first || group->place < first->place))
 			first = group;
 	return first;
 }
