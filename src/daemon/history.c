@@ -52,14 +52,16 @@ static json_t *make_turn(const struct slu_control_view *view, const struct slu_t
 {
 	json_t *made = make_who(view, &turn->who);
 	const struct slu_server *server = view->server;
+	bool is_seen = slu_control_may_see(view, turn->who.uid);
 
-	json_object_update_new(made, json_pack("{s:i, s:I, s:I, s:I, s:I, s:I, s:s}", "device",
+	json_object_update_new(made, json_pack("{s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:s}", "device",
 					       (int)slu_order_index(server->devices, turn->device),
 					       "begin_ms", ms(server, turn->granted_ns), "ready_ms",
 					       ms(server, turn->ready_ns), "closing_ms",
 					       ms(server, turn->closing_ns), "end_ms",
-					       ms(server, turn->end_ns), "epoch",
-					       (json_int_t)turn->epoch.counter, "reason",
+					       ms(server, turn->end_ns), "present_bytes",
+					       is_seen ? (json_int_t)turn->present_bytes : 0,
+					       "epoch", (json_int_t)turn->epoch.counter, "reason",
 					       view->is_master ? turn->reason : ""));
 	return made;
 }

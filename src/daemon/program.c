@@ -251,6 +251,17 @@ static void note_facts(struct slu_program *program, uint64_t now_ns,
 	slu_timeline_moved(program->server->timeline, now_ns, &who, own->device->number, in, out);
 }
 
+static uint64_t bytes_held(const struct slu_program *program, unsigned device)
+{
+	struct slu_core_client_view view;
+	size_t cursor = 0;
+
+	while (slu_core_view_client(program->server->core, &cursor, &view))
+		if (view.client == program->id)
+			return view.device_accounts[device].held_bytes;
+	return 0;
+}
+
 void slu_program_note(struct slu_program *program, uint64_t now_ns, const struct slu_message *m,
 		      const char *reason)
 {
@@ -266,6 +277,7 @@ void slu_program_note(struct slu_program *program, uint64_t now_ns, const struct
 		own->epoch = m->turn.epoch;
 		own->turn = slu_timeline_granted(timeline, now_ns, &who, own->device->number,
 						 m->turn.epoch);
+		slu_timeline_present(timeline, own->turn, bytes_held(program, m->turn.device));
 		break;
 	case SLU_MSG_CLOSE:
 		own = &program->devices[m->close.device];

@@ -20,7 +20,7 @@
  *   settings.c  puts settings in force
  *   backing.c   budgets of host memory and disk, with cgroup.c
  *   control.c   requests of commands; verb-show.c, verb-set.c and verb-steer.c answer them, with
- *               answer.c, status.c and history.c
+ *               answer.c, status.c, status-timeline.c and history.c
  *   timeline.c  the last turns, moves and denials; denial.c explains a denial
  *   process.c   facts about other processes
  *   serial.c    the files of the setting vmm_serial

@@ -145,18 +145,6 @@ static uint64_t programs_bytes(const struct slu_server *server, const struct slu
 	return bytes;
 }
 
-/* The first program of the group that uses the device; or NULL. */
-static const struct slu_program *find_member(const struct slu_control_view *view, uint64_t group,
-					     const struct slu_device *device)
-{
-	const struct slu_program *program;
-
-	LIST_FOREACH (program, &view->server->programs, entry)
-		if (program->group->id == group && program_uses(program, device))
-			return program;
-	return NULL;
-}
-
 /* Who runs next there, by the timeline; or NULL. */
 static const struct slu_program *find_next(const struct slu_control_view *view,
 					   const struct slu_device *device)
@@ -166,7 +154,7 @@ static const struct slu_program *find_next(const struct slu_control_view *view,
 
 	while (slu_core_timeline(view->server->core, device->number, &cursor, &turn))
 		if (turn.state == SLU_CORE_WAITING && turn.start_ns != SLU_CORE_NEVER)
-			return find_member(view, turn.group, device);
+			return slu_status_member(view, turn.group, device);
 	return NULL;
 }
 
@@ -186,7 +174,7 @@ static json_t *make_device(const struct slu_control_view *view, const struct slu
 	slu_core_view_device(view->server->core, device->number, &v);
 	return json_pack("{s:i, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:s, "
 			 "s:o, s:o, s:s?, "
-			 "s:i, s:b, s:s}",
+			 "s:i, s:o, s:b, s:s}",
 			 "index", (int)device->index, "name", device->name, "uuid",
 			 slu_uuid_format(uuid, device->uuid), "pci", device->pci, "total_bytes",
 			 (json_int_t)device->total_bytes, "usable_bytes",
@@ -202,7 +190,8 @@ static json_t *make_device(const struct slu_control_view *view, const struct slu
 			 is_seen ? next->name
 			 : next	 ? SOMEBODY
 				 : NULL,
-			 "next_pid", is_seen ? (int)next->pid : 0, "has_turns", v.has_turns,
+			 "next_pid", is_seen ? (int)next->pid : 0, "timeline",
+			 slu_status_timeline(view, device, now_ns), "has_turns", v.has_turns,
 			 "sharing", v.sharing);
 }
 
