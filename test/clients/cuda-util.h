@@ -35,6 +35,8 @@ enum cuda_exit {
 	X(cuCtxSynchronize)              \
 	X(cuMemAlloc_v2)                 \
 	X(cuMemAllocManaged)             \
+	X(cuMemAdvise)                   \
+	X(cuMemPrefetchAsync)            \
 	X(cuMemAllocAsync)               \
 	X(cuMemAllocFromPoolAsync)       \
 	X(cuMemPoolCreate)               \
