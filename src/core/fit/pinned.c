@@ -75,22 +75,10 @@ static bool may_give(const struct slu_core_client *client)
 	       !client->pinned.is_pending && client->pinned.limit_bytes > others_bytes(client);
 }
 
-/*
- * Whether the bytes of @a come and go before those of @b. The order of the next turns decides; this
- * is the only place that asks for it.
- */
+/* Whether the bytes of @a come and go before those of @b: the timeline decides. */
 static bool moves_before(const struct slu_core_client *a, const struct slu_core_client *b)
 {
-	const struct slu_core_group *x = a->group, *y = b->group;
-	bool x_is_idle = x->state == SLU_CORE_IDLE, y_is_idle = y->state == SLU_CORE_IDLE;
-
-	if (x_is_idle != y_is_idle)
-		return y_is_idle;
-	if (x_is_idle)
-		return x->since_ns > y->since_ns;
-	if (slu_core_group_is_open(x) != slu_core_group_is_open(y))
-		return slu_core_group_is_open(x);
-	return x->place < y->place;
+	return a->group->place < b->group->place;
 }
 
 /* What staging lacks because of copies. */
