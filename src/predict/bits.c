@@ -167,9 +167,9 @@ struct slu_predict_value slu_predict_bits_xor(struct slu_predict_scope *s,
 	return below_fill(s, a, b, bits, false);
 }
 
-struct slu_predict_value slu_predict_bits_left(struct slu_predict_scope *s,
-					       const struct slu_predict_value *a,
-					       const struct slu_predict_value *b, unsigned bits)
+struct slu_predict_value slu_predict_bits_shl(struct slu_predict_scope *s,
+					      const struct slu_predict_value *a,
+					      const struct slu_predict_value *b, unsigned bits)
 {
 	struct slu_predict_value n = unsigned_of(s, b, 32), factor;
 
@@ -189,9 +189,9 @@ struct slu_predict_value slu_predict_bits_left(struct slu_predict_scope *s,
 }
 
 /* Sound: it rounds down, rises with a number, and its size falls with the shift. */
-struct slu_predict_value slu_predict_bits_right(struct slu_predict_scope *s,
-						const struct slu_predict_value *a,
-						const struct slu_predict_value *b, unsigned bits)
+struct slu_predict_value slu_predict_bits_shr(struct slu_predict_scope *s,
+					      const struct slu_predict_value *a,
+					      const struct slu_predict_value *b, unsigned bits)
 {
 	struct slu_predict_value n = unsigned_of(s, b, 32);
 	int64_t least, most;

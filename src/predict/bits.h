@@ -15,10 +15,10 @@ struct slu_predict_value slu_predict_bits_xor(struct slu_predict_scope *s,
 					      const struct slu_predict_value *a,
 					      const struct slu_predict_value *b, unsigned bits);
 /* a * 2^b; nothing remains of a shift by the width or more */
-struct slu_predict_value slu_predict_bits_left(struct slu_predict_scope *s,
-					       const struct slu_predict_value *a,
-					       const struct slu_predict_value *b, unsigned bits);
+struct slu_predict_value slu_predict_bits_shl(struct slu_predict_scope *s,
+					      const struct slu_predict_value *a,
+					      const struct slu_predict_value *b, unsigned bits);
 /* @a is normalised; a shift by the width or more leaves the sign */
-struct slu_predict_value slu_predict_bits_right(struct slu_predict_scope *s,
-						const struct slu_predict_value *a,
-						const struct slu_predict_value *b, unsigned bits);
+struct slu_predict_value slu_predict_bits_shr(struct slu_predict_scope *s,
+					      const struct slu_predict_value *a,
+					      const struct slu_predict_value *b, unsigned bits);

@@ -172,7 +172,7 @@ struct slu_predict_value slu_predict_divide_remainder(struct slu_predict_scope *
 /*
  * Sound: the function rises with x. It is floor(x / d) for 0 <= x <= hi if d * factor = 2^shift +
  * e with e >= 0 and e * hi < 2^shift: then x * factor / 2^shift exceeds x / d by x * e / (d *
- * 2^shift) < 1 / d, and between x / d and the next integer there is room for more than that.
+ * 2^shift) < 1 / d, and from x / d to the next integer it is at least that far.
  */
 struct slu_predict_value slu_predict_divide_scale(struct slu_predict_scope *s,
 						  const struct slu_predict_value *x, int64_t factor,

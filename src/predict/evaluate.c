@@ -213,9 +213,9 @@ static struct slu_predict_value run_op(struct run *r)
 	case SLU_PREDICT_CODE_MUL:
 		return slu_predict_value_product(s, a, b);
 	case SLU_PREDICT_CODE_SHL:
-		return slu_predict_bits_left(s, a, b, op->type.bits);
+		return slu_predict_bits_shl(s, a, b, op->type.bits);
 	case SLU_PREDICT_CODE_SHR:
-		return slu_predict_bits_right(s, a, b, op->type.bits);
+		return slu_predict_bits_shr(s, a, b, op->type.bits);
 	case SLU_PREDICT_CODE_DIV:
 		return slu_predict_divide_quotient(s, a, b);
 	case SLU_PREDICT_CODE_REM:

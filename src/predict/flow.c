@@ -371,7 +371,7 @@ static int find_loops(struct slu_predict_flow *flow)
 
 			/* an edge against the order that does not lead to a head */
 			if (from >= b && !slu_predict_flow_dominates(flow, b, from)) {
-				r = SLU_PREDICT_FLOW_E_KNOT;
+				r = SLU_PREDICT_FLOW_E_IRREDUCIBLE;
 				goto out;
 			}
 			n_latches += from >= b;

@@ -57,12 +57,12 @@ struct slu_predict_flow {
 };
 
 /*
- * Return: 0, SLU_PREDICT_FLOW_E_KNOT for a cycle without a head, SLU_PREDICT_FLOW_E_LARGE for more
- * than we want to look at, -ENOMEM.
+ * Return: 0, SLU_PREDICT_FLOW_E_IRREDUCIBLE for a cycle without a head, SLU_PREDICT_FLOW_E_LARGE
+ * for more than we want to look at, -ENOMEM.
  */
 enum {
 	_SLU_PREDICT_FLOW_E_SUCCESS,
-	SLU_PREDICT_FLOW_E_KNOT,
+	SLU_PREDICT_FLOW_E_IRREDUCIBLE,
 	SLU_PREDICT_FLOW_E_LARGE,
 };
 int slu_predict_flow_init(struct slu_predict_flow *flow, const struct slu_ptx_function *function);

@@ -74,8 +74,8 @@ int slu_predict_kernel_new(const struct slu_ptx_module *module,
 	k->param_bytes = function->param_bytes;
 	r = slu_predict_flow_init(&an.flow, function);
 	if (r > 0) {
-		k->why.reason = r == SLU_PREDICT_FLOW_E_KNOT ? SLU_PREDICT_REASON_KNOT
-							     : SLU_PREDICT_REASON_LARGE;
+		k->why.reason = r == SLU_PREDICT_FLOW_E_IRREDUCIBLE ? SLU_PREDICT_REASON_IRREDUCIBLE
+								    : SLU_PREDICT_REASON_LARGE;
 		k->why.line = function->line;
 		r = 0;
 	} else if (!r && an.flow.n_blocks) {

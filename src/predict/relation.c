@@ -106,8 +106,12 @@ struct slu_predict_value slu_predict_relation_turns(
 	int64_t size, past, most;
 	bool is_up;
 
-	if (x.state == SLU_PREDICT_EMPTY || y.state == SLU_PREDICT_EMPTY)
-		return slu_predict_value_empty();
+	/* the loop is never entered */
+	if (x.state == SLU_PREDICT_EMPTY)
+		return x;
+	/* its first turn begins, but no thread comes to the test */
+	if (y.state == SLU_PREDICT_EMPTY)
+		return slu_predict_value_one(0);
 	/* a step of less than the type's width may be written as its complement */
 	d = slu_predict_value_norm(s, step, (struct slu_predict_type){ type.bits, true });
 	/* a set that wraps around has this op's dim, which must not meet itself in the bound */

@@ -158,7 +158,7 @@ static void test_a_switch_over_data_is_exact(void **state)
 static int set_up(void **state)
 {
 	(void)state;
-	truth_init(&truth);
+	truth_init(&truth, SLU_MIB);
 	return 0;
 }
 

@@ -17,9 +17,8 @@
 #include "predict/range.h"
 #include "softgpu/interp/interp.h"
 
-#define TRUTH_BYTES (UINT64_C(1) << 20)
-
 struct truth {
+	uint64_t bytes; /* of the window */
 	uint8_t *window;
 	uint8_t *access;
 	uint8_t *touched;
@@ -39,15 +38,15 @@ struct truth {
 	uint64_t first_missed; /* offset in the window */
 };
 
-static inline void truth_init(struct truth *t)
+static inline void truth_init(struct truth *t, uint64_t bytes)
 {
-	*t = (struct truth){ .used = 4096 };
+	*t = (struct truth){ .bytes = bytes, .used = 4096 };
 	t->window =
-		mmap(NULL, TRUTH_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		mmap(NULL, t->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert(t->window != MAP_FAILED);
-	t->access = calloc(TRUTH_BYTES, 1);
-	t->touched = calloc(TRUTH_BYTES, 1);
-	t->predicted = calloc(TRUTH_BYTES, 1);
+	t->access = calloc(t->bytes, 1);
+	t->touched = calloc(t->bytes, 1);
+	t->predicted = calloc(t->bytes, 1);
 	assert(t->access && t->touched && t->predicted);
 }
 
@@ -59,7 +58,7 @@ static inline void truth_unload(struct truth *t)
 	t->module = NULL;
 	t->ptx = NULL;
 	t->variables = NULL;
-	memset(t->access, 0, TRUTH_BYTES);
+	memset(t->access, 0, t->bytes);
 	t->used = 4096;
 	t->param_bytes = 0;
 }
@@ -67,7 +66,7 @@ static inline void truth_unload(struct truth *t)
 static inline void truth_deinit(struct truth *t)
 {
 	truth_unload(t);
-	munmap(t->window, TRUTH_BYTES);
+	munmap(t->window, t->bytes);
 	free(t->access);
 	free(t->touched);
 	free(t->predicted);
@@ -79,7 +78,7 @@ static inline uint64_t truth_alloc(struct truth *t, uint64_t bytes)
 {
 	uint64_t at = t->used;
 
-	assert(at + bytes + 512 <= TRUTH_BYTES);
+	assert(at + bytes + 512 <= t->bytes);
 	memset(t->access + at, DEV_INTERP_READ | DEV_INTERP_WRITE, bytes);
 	t->used = slu_round_up(at + bytes + 256, 256);
 	return (uint64_t)(uintptr_t)t->window + at;
@@ -129,7 +128,7 @@ static inline void truth_param_u32(struct truth *t, uint32_t value)
 static inline bool truth_mark(struct truth *t, uint64_t address, uint64_t bytes, uint8_t how)
 {
 	uint64_t base = (uint64_t)(uintptr_t)t->window;
-	uint64_t from = SLU_MAX(address, base), to = SLU_MIN(address + bytes, base + TRUTH_BYTES);
+	uint64_t from = SLU_MAX(address, base), to = SLU_MIN(address + bytes, base + t->bytes);
 
 	for (uint64_t a = from; a < to; a++)
 		t->predicted[a - base] |= how;
@@ -158,7 +157,7 @@ static inline void truth_compare(struct truth *t, const struct slu_predict_kerne
 	assert(scratch && t->set.ranges);
 	slu_predict_evaluate(predicted, launch, scratch, &t->set);
 	free(scratch);
-	memset(t->predicted, 0, TRUTH_BYTES);
+	memset(t->predicted, 0, t->bytes);
 	for (size_t i = 0; i < t->set.n_ranges; i++) {
 		if (t->set.ranges[i].is_read)
 			slu_predict_range_walk(&t->set.ranges[i], truth_mark_read, t);
@@ -168,7 +167,7 @@ static inline void truth_compare(struct truth *t, const struct slu_predict_kerne
 	known = (uint8_t)((t->set.why_reads.reason ? 0 : DEV_INTERP_READ) |
 			  (t->set.why_writes.reason ? 0 : DEV_INTERP_WRITE));
 	t->n_touched = t->n_missed = t->n_extra = t->first_missed = 0;
-	for (uint64_t i = 0; i < TRUTH_BYTES; i++) {
+	for (uint64_t i = 0; i < t->bytes; i++) {
 		uint8_t missed = (uint8_t)(t->touched[i] & ~t->predicted[i] & known);
 
 		if (missed && !t->n_missed)
@@ -188,7 +187,7 @@ static inline int truth_run(struct truth *t, const char *name, const unsigned gr
 {
 	struct dev_interp_memory memory = {
 		.base = (uint64_t)(uintptr_t)t->window,
-		.bytes = TRUTH_BYTES,
+		.bytes = t->bytes,
 		.view = t->window,
 		.shift = 0,
 		.access = t->access,
@@ -220,7 +219,7 @@ static inline int truth_run(struct truth *t, const char *name, const unsigned gr
 	r = dev_interp_module_prepare(t->module, launch.kernel, &t->error);
 	if (r)
 		return r;
-	memset(t->touched, 0, TRUTH_BYTES);
+	memset(t->touched, 0, t->bytes);
 	r = dev_interp_launch(&launch, &t->fault);
 	assert(r >= 0);
 	t->param_bytes = 0;

@@ -341,7 +341,7 @@ static struct slu_predict_node node_of(const struct place *p, unsigned k)
 
 /*
  * What compilers make of a division by a constant: the upper half of a product, perhaps with the
- * number itself added where the factor has no room for its highest bit, shifted right. Sound: for a
+ * number itself added where the factor's highest bit is its sign, shifted right. Sound: for a
  * number that is not negative, rounding down twice is rounding down once, and x * (f - 2^32) / 2^32
  * + x = x * f / 2^32; slu_predict_divide_scale() gives up on other numbers.
  */
