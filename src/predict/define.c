@@ -8,21 +8,31 @@
 
 #include "base/error.h"
 
+/* What is not known to be read only counts as written: a definition must not be overlooked. */
 static bool is_written(const struct slu_ptx_slot *slot)
 {
 	switch (slot->kind) {
-	case SLU_PTX_SLOT_DEST:
-	case SLU_PTX_SLOT_DEST_TWICE:
-	case SLU_PTX_SLOT_DEST_PART:
-	case SLU_PTX_SLOT_DEST_PAIR:
-	case SLU_PTX_SLOT_DEST_VECTOR:
-	case SLU_PTX_SLOT_DEST_MOV:
-	case SLU_PTX_SLOT_PRED_DEST:
-	case SLU_PTX_SLOT_PRED_PAIR:
-	case SLU_PTX_SLOT_FRAGMENT_WRITTEN:
-		return true;
-	default:
+	case SLU_PTX_SLOT_SOURCE:
+	case SLU_PTX_SLOT_SOURCE_TWICE:
+	case SLU_PTX_SLOT_SOURCE_PART:
+	case SLU_PTX_SLOT_SOURCE_SIGNED:
+	case SLU_PTX_SLOT_SOURCE_VECTOR:
+	case SLU_PTX_SLOT_SOURCE_MOV:
+	case SLU_PTX_SLOT_SOURCE_VARIABLE:
+	case SLU_PTX_SLOT_PRED_SOURCE:
+	case SLU_PTX_SLOT_ADDRESS:
+	case SLU_PTX_SLOT_SECOND_ADDRESS:
+	case SLU_PTX_SLOT_INTEGER:
+	case SLU_PTX_SLOT_CONSTANT:
+	case SLU_PTX_SLOT_BYTES:
+	case SLU_PTX_SLOT_BYTES_OR_PRED:
+	case SLU_PTX_SLOT_LABEL:
+	case SLU_PTX_SLOT_TARGETS:
+	case SLU_PTX_SLOT_FRAGMENT_READ:
+	case SLU_PTX_SLOT_ANY:
 		return false;
+	default:
+		return true;
 	}
 }
 
