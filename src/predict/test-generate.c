@@ -107,7 +107,8 @@ static void put_setp(struct maker *m, unsigned p)
 		    chance(m, 30) ? "!" : "", pick(m, N_PREDS));
 		break;
 	default:
-		PUT(m, "\tsetp.%s.%s %%p%u, %s, %s;\n", relations[pick(m, 6)], types[pick(m, 2)], p,
+		put_guard(m, 15);
+		PUT(m, "setp.%s.%s %%p%u, %s, %s;\n", relations[pick(m, 6)], types[pick(m, 2)], p,
 		    reg(m), source(m));
 		break;
 	}
@@ -123,6 +124,15 @@ static void put_narrow(struct maker *m)
 	static const int masks[] = { 1, 3, 7, 15, 31, 63, 255, 1023, -2, -4, -8, -32, 12, 0x0ff0 };
 	unsigned to = pick(m, N_REGS);
 
+	/* a number, and what remains of it when its quotient is taken out, as compilers do it */
+	if (chance(m, 8)) {
+		unsigned d = 2 + pick(m, 12);
+
+		PUT(m, "\tmov.u32 %%t0, %s;\n\tand.b32 %%t0, %%t0, 255;\n", reg(m));
+		PUT(m, "\tdiv.u32 %%t1, %%t0, %u;\n\tmul.lo.s32 %%t1, %%t1, %u;\n", d, d);
+		PUT(m, "\tsub.s32 %%r%u, %%t0, %%t1;\n", to);
+		return;
+	}
 	put_guard(m, 15);
 	switch (pick(m, 16)) {
 	case 0:
