@@ -15,7 +15,7 @@ struct slu_core_client *slu_core_client_find(const struct slu_core *core, uint64
 {
 	struct slu_core_client *client;
 
-	TAILQ_FOREACH (client, &core->clients, link)
+	LIST_FOREACH (client, &core->clients_by_id[id % SLU_CORE_BUCKETS], index_link)
 		if (client->id == id)
 			return client;
 	return NULL;
@@ -60,6 +60,7 @@ int slu_core_client_new(struct slu_core *core, uint64_t id, uint64_t group_id,
 	slu_core_account_init(&client->pageable, &core->pageable, client, NULL);
 	slu_core_account_init(&client->disk, &core->disk, client, NULL);
 	TAILQ_INSERT_TAIL(&core->clients, client, link);
+	LIST_INSERT_HEAD(&core->clients_by_id[id % SLU_CORE_BUCKETS], client, index_link);
 	TAILQ_INSERT_TAIL(&group->members, client, member_link);
 	core->n_clients++;
 	*ret_client = client;
@@ -82,6 +83,7 @@ void slu_core_client_free(struct slu_core *core, struct slu_core_client *client)
 	slu_core_account_deinit(&client->pageable);
 	slu_core_account_deinit(&client->disk);
 	TAILQ_REMOVE(&core->clients, client, link);
+	LIST_REMOVE(client, index_link);
 	TAILQ_REMOVE(&group->members, client, member_link);
 	core->n_clients--;
 	free(client);

@@ -31,6 +31,7 @@ enum slu_core_standing { SLU_CORE_ORPHAN, SLU_CORE_JOINED, SLU_CORE_LOST };
 struct slu_core_client {
 	TAILQ_ENTRY(slu_core_client) link;
 	TAILQ_ENTRY(slu_core_client) member_link;
+	LIST_ENTRY(slu_core_client) index_link;
 	uint64_t id;
 	struct slu_core_group *group;
 	uint64_t run; /* the group that it was split from because they did not fit together; or 0 */
@@ -55,6 +56,7 @@ struct slu_core_client {
 };
 
 TAILQ_HEAD(slu_core_clients, slu_core_client);
+LIST_HEAD(slu_core_client_bucket, slu_core_client);
 
 struct slu_core_client *slu_core_client_find(const struct slu_core *core, uint64_t id);
 

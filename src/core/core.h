@@ -297,7 +297,16 @@ void slu_core_view_backing(const struct slu_core *core, struct slu_core_budget_v
 void slu_core_view_device(const struct slu_core *core, unsigned device,
 			  struct slu_core_device_view *ret_view);
 
-/* Iterate: *cursor starts at 0. Return: false at the end. */
+/* Return: false if there is none of that id. */
+bool slu_core_view_client_of(const struct slu_core *core, uint64_t client,
+			     struct slu_core_client_view *ret_view);
+bool slu_core_view_group_of(const struct slu_core *core, uint64_t group,
+			    struct slu_core_group_view *ret_view);
+
+/* IDLE if there is no such group. Costs less than a view. */
+enum slu_core_state slu_core_group_state(const struct slu_core *core, uint64_t group);
+
+/* Iterate: *cursor starts at 0, and nobody comes or goes meanwhile. Return: false at the end. */
 bool slu_core_view_client(const struct slu_core *core, size_t *cursor,
 			  struct slu_core_client_view *ret_view);
 bool slu_core_view_group(const struct slu_core *core, size_t *cursor,

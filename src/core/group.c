@@ -21,7 +21,7 @@ struct slu_core_group *slu_core_group_find(const struct slu_core *core, uint64_t
 {
 	struct slu_core_group *group;
 
-	TAILQ_FOREACH (group, &core->groups, link)
+	LIST_FOREACH (group, &core->groups_by_id[id % SLU_CORE_BUCKETS], index_link)
 		if (group->id == id)
 			return group;
 	return NULL;
@@ -89,6 +89,7 @@ struct slu_core_group *slu_core_group_new(struct slu_core *core, uint64_t id)
 	slu_core_patience_init(&group->patience);
 	TAILQ_INIT(&group->members);
 	TAILQ_INSERT_TAIL(&core->groups, group, link);
+	LIST_INSERT_HEAD(&core->groups_by_id[id % SLU_CORE_BUCKETS], group, index_link);
 	core->n_groups++;
 	return group;
 }
@@ -100,6 +101,7 @@ void slu_core_group_free(struct slu_core *core, struct slu_core_group *group)
 	assert(TAILQ_EMPTY(&group->members));
 	slu_core_timeline_drop(core, group);
 	TAILQ_REMOVE(&core->groups, group, link);
+	LIST_REMOVE(group, index_link);
 	core->n_groups--;
 	TAILQ_INSERT_HEAD(&core->spare_groups, group, link);
 	core->n_spare_groups++;
@@ -148,11 +150,15 @@ static bool group_spends(const struct slu_core_group *group, enum slu_core_spent
 	}
 }
 
-static size_t n_equals(const struct slu_core *core, const struct slu_core_group *group)
+/* Goes through all groups, so only for those that wait: nobody else's time depends on it. */
+static size_t n_equals(const struct slu_core *core, const struct slu_core_group *group,
+		       enum slu_core_spent spent)
 {
 	const struct slu_core_group *other;
 	size_t n = 1;
 
+	if (spent != SLU_CORE_SPENT_WAITING)
+		return n;
 	TAILQ_FOREACH (other, &core->groups, link)
 		n += other != group && other->level == group->level &&
 		     other->state != SLU_CORE_IDLE && !other->is_idle && !other->is_parked;
@@ -170,7 +176,8 @@ static void count_until(struct slu_core *core, struct slu_core_group *group, uin
 	if (spent == SLU_CORE_SPENT_USING && group->state == SLU_CORE_RUNNING)
 		group->used_ns += span;
 	if (core->policy->count)
-		core->policy->count(group, spent, span, n_equals(core, group), &core->config);
+		core->policy->count(group, spent, span, n_equals(core, group, spent),
+				    &core->config);
 }
 
 /* What is not counted yet is taken for use, if it has not said that it rests. */
@@ -222,7 +229,7 @@ uint64_t slu_core_group_change_ns(const struct slu_core *core, const struct slu_
 		return SLU_CORE_NEVER;
 	return slu_core_after(
 		group->counted_ns + unknown_ns(core, group),
-		core->policy->change_ns(group, spent, n_equals(core, group), &core->config));
+		core->policy->change_ns(group, spent, n_equals(core, group, spent), &core->config));
 }
 
 void slu_core_group_enter(struct slu_core *core, struct slu_core_group *group,

@@ -52,6 +52,7 @@ struct slu_core_why {
 
 struct slu_core_group {
 	TAILQ_ENTRY(slu_core_group) link;
+	LIST_ENTRY(slu_core_group) index_link;
 	struct slu_core_clients members;
 	uint64_t id;
 	enum slu_core_state state;

@@ -26,6 +26,9 @@ struct slu_core_timeline_turn;
 struct slu_core_victim;
 
 TAILQ_HEAD(slu_core_groups, slu_core_group);
+LIST_HEAD(slu_core_group_bucket, slu_core_group);
+
+#define SLU_CORE_BUCKETS 1024 /* of the indexes by id; a step adds groups, so they never grow */
 
 #define SLU_CORE_DEVICES_MAX 64
 
@@ -62,6 +65,8 @@ struct slu_core {
 	struct slu_core_clients clients;
 	struct slu_core_groups groups;
 	size_t n_clients, n_groups;
+	struct slu_core_client_bucket clients_by_id[SLU_CORE_BUCKETS];
+	struct slu_core_group_bucket groups_by_id[SLU_CORE_BUCKETS];
 	struct slu_core_groups spare_groups; /* with those in use at least as many as clients */
 	size_t n_spare_groups;
 	struct slu_core_device *devices[SLU_CORE_DEVICES_MAX];

@@ -73,16 +73,8 @@ static struct slu_core_account_view view_account(const struct slu_core_account *
 	};
 }
 
-bool slu_core_view_client(const struct slu_core *core, size_t *cursor,
-			  struct slu_core_client_view *ret_view)
+static void client_view(const struct slu_core_client *client, struct slu_core_client_view *ret_view)
 {
-	const struct slu_core_client *client = TAILQ_FIRST(&core->clients);
-
-	for (size_t i = 0; client && i < *cursor; i++)
-		client = TAILQ_NEXT(client, link);
-	if (!client)
-		return false;
-	++*cursor;
 	*ret_view = (struct slu_core_client_view){
 		.client = client->id,
 		.group = client->group->id,
@@ -106,7 +98,33 @@ bool slu_core_view_client(const struct slu_core *core, size_t *cursor,
 		ret_view->wants[i] = seat->want;
 		ret_view->facts[i] = seat->facts;
 	}
+}
+
+/* A cursor is 0 at the beginning, then the next record, and this at the end. */
+#define CURSOR_END 1
+
+bool slu_core_view_client(const struct slu_core *core, size_t *cursor,
+			  struct slu_core_client_view *ret_view)
+{
+	const struct slu_core_client *client =
+		*cursor ? (const struct slu_core_client *)*cursor : TAILQ_FIRST(&core->clients);
+
+	if (!client || *cursor == CURSOR_END)
+		return false;
+	client_view(client, ret_view);
+	client = TAILQ_NEXT(client, link);
+	*cursor = client ? (size_t)client : CURSOR_END;
 	return true;
+}
+
+bool slu_core_view_client_of(const struct slu_core *core, uint64_t id,
+			     struct slu_core_client_view *ret_view)
+{
+	const struct slu_core_client *client = slu_core_client_find(core, id);
+
+	if (client)
+		client_view(client, ret_view);
+	return client != NULL;
 }
 
 /* For how long a member has left a LIMIT unanswered; 0: none is called silent for it. */
@@ -232,18 +250,11 @@ static void why_describe(const struct slu_core *core, const struct slu_core_grou
 	}
 }
 
-bool slu_core_view_group(const struct slu_core *core, size_t *cursor,
-			 struct slu_core_group_view *ret_view)
+static void group_view(const struct slu_core *core, const struct slu_core_group *group,
+		       struct slu_core_group_view *ret_view)
 {
-	const struct slu_core_group *group = TAILQ_FIRST(&core->groups);
-	uint64_t span;
+	uint64_t span = core->now_ns - group->since_ns;
 
-	for (size_t i = 0; group && i < *cursor; i++)
-		group = TAILQ_NEXT(group, link);
-	if (!group)
-		return false;
-	++*cursor;
-	span = core->now_ns - group->since_ns;
 	*ret_view = (struct slu_core_group_view){
 		.group = group->id,
 		.name = slu_core_group_name(group),
@@ -263,5 +274,35 @@ bool slu_core_view_group(const struct slu_core *core, size_t *cursor,
 											      : 0),
 	};
 	why_describe(core, group, ret_view->reason, sizeof(ret_view->reason));
+}
+
+bool slu_core_view_group(const struct slu_core *core, size_t *cursor,
+			 struct slu_core_group_view *ret_view)
+{
+	const struct slu_core_group *group =
+		*cursor ? (const struct slu_core_group *)*cursor : TAILQ_FIRST(&core->groups);
+
+	if (!group || *cursor == CURSOR_END)
+		return false;
+	group_view(core, group, ret_view);
+	group = TAILQ_NEXT(group, link);
+	*cursor = group ? (size_t)group : CURSOR_END;
 	return true;
+}
+
+bool slu_core_view_group_of(const struct slu_core *core, uint64_t id,
+			    struct slu_core_group_view *ret_view)
+{
+	const struct slu_core_group *group = slu_core_group_find(core, id);
+
+	if (group)
+		group_view(core, group, ret_view);
+	return group != NULL;
+}
+
+enum slu_core_state slu_core_group_state(const struct slu_core *core, uint64_t id)
+{
+	const struct slu_core_group *group = slu_core_group_find(core, id);
+
+	return group ? group->state : SLU_CORE_IDLE;
 }
