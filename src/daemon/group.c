@@ -16,10 +16,16 @@ struct slu_group *slu_group_find(struct slu_server *server, uint64_t id)
 {
 	struct slu_group *group;
 
-	LIST_FOREACH (group, &server->groups, entry)
+	LIST_FOREACH (group, &server->groups_by_id[id % SLU_SERVER_BUCKETS], id_entry)
 		if (group->id == id)
 			return group;
 	return NULL;
+}
+
+static void group_list(struct slu_server *server, struct slu_group *group)
+{
+	LIST_INSERT_HEAD(&server->groups, group, entry);
+	LIST_INSERT_HEAD(&server->groups_by_id[group->id % SLU_SERVER_BUCKETS], group, id_entry);
 }
 
 static uint64_t free_id(struct slu_server *server, uint64_t wish)
@@ -53,7 +59,7 @@ int slu_group_join(struct slu_server *server, uid_t uid, uint64_t wire, uint64_t
 		group->id = free_id(server, id ? id : wire);
 		group->wire = wire;
 		group->uid = uid;
-		LIST_INSERT_HEAD(&server->groups, group, entry);
+		group_list(server, group);
 	}
 	group->n_members++;
 	*ret_group = group;
@@ -72,7 +78,7 @@ int slu_group_split(struct slu_server *server, uid_t uid, uint64_t wire, uint64_
 	group->is_split = true;
 	group->uid = uid;
 	group->n_members = 1;
-	LIST_INSERT_HEAD(&server->groups, group, entry);
+	group_list(server, group);
 	*ret_group = group;
 	return 0;
 }
@@ -83,6 +89,7 @@ void slu_group_leave(struct slu_group *group)
 	if (--group->n_members)
 		return;
 	LIST_REMOVE(group, entry);
+	LIST_REMOVE(group, id_entry);
 	slu_charge_give(&group->charge);
 	free(group);
 }

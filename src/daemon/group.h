@@ -25,9 +25,10 @@ struct slu_server;
 
 struct slu_group {
 	LIST_ENTRY(slu_group) entry; /* server->groups */
-	uint64_t id;		     /* the core's */
-	uint64_t wire;		     /* HELLO's; 0: a program of its own */
-	bool is_split;		     /* from the group of its run: not joined by that number */
+	LIST_ENTRY(slu_group) id_entry;
+	uint64_t id;   /* the core's */
+	uint64_t wire; /* HELLO's; 0: a program of its own */
+	bool is_split; /* from the group of its run: not joined by that number */
 	bool is_parked;
 	uid_t uid;
 	unsigned n_members;

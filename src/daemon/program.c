@@ -23,7 +23,7 @@ struct slu_program *slu_program_find(struct slu_server *server, uint64_t id)
 {
 	struct slu_program *program;
 
-	LIST_FOREACH (program, &server->programs, entry)
+	LIST_FOREACH (program, &server->programs_by_id[id % SLU_SERVER_BUCKETS], id_entry)
 		if (program->id == id)
 			return program;
 	return NULL;
@@ -33,7 +33,9 @@ struct slu_program *slu_program_find_pid(struct slu_server *server, pid_t pid)
 {
 	struct slu_program *program;
 
-	LIST_FOREACH (program, &server->programs, entry)
+	/* the newest first: a pid may be used again before its death was heard of */
+	LIST_FOREACH (program, &server->programs_by_pid[(unsigned)pid % SLU_SERVER_BUCKETS],
+		      pid_entry)
 		if (program->pid == pid)
 			return program;
 	return NULL;
@@ -68,6 +70,8 @@ void slu_program_free(struct slu_program *program)
 		slu_group_leave(program->group);
 	slu_charge_give(&program->charge);
 	LIST_REMOVE(program, entry);
+	LIST_REMOVE(program, id_entry);
+	LIST_REMOVE(program, pid_entry);
 	free(program);
 	slu_server_population_changed(server);
 }
@@ -182,6 +186,10 @@ int slu_program_new(struct slu_server *server, pid_t pid, uint64_t start, uid_t 
 	program->slot = -1;
 	program->id = ++server->last_client;
 	LIST_INSERT_HEAD(&server->programs, program, entry);
+	LIST_INSERT_HEAD(&server->programs_by_id[program->id % SLU_SERVER_BUCKETS], program,
+			 id_entry);
+	LIST_INSERT_HEAD(&server->programs_by_pid[(unsigned)pid % SLU_SERVER_BUCKETS], program,
+			 pid_entry);
 	r = slu_charge_take(server->limits, uid, SLU_LIMITS_PROGRAMS, 1, &program->charge);
 	if (!r)
 		r = sd_event_add_io(server->event, &program->death, pidfd, EPOLLIN, on_death,

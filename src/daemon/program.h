@@ -52,7 +52,8 @@ struct slu_program_device {
 };
 
 struct slu_program {
-	LIST_ENTRY(slu_program) entry; /* server->programs */
+	LIST_ENTRY(slu_program) entry;		     /* server->programs */
+	LIST_ENTRY(slu_program) id_entry, pid_entry; /* … and in the indexes */
 	struct slu_server *server;
 	uint64_t id; /* the core's client */
 	pid_t pid;

@@ -69,15 +69,10 @@ static int carry_out(struct slu_server *server, uint64_t now_ns,
 
 static void observe_groups(struct slu_server *server, uint64_t now_ns)
 {
-	struct slu_core_group_view view;
-	size_t cursor = 0;
+	struct slu_group *group;
 
-	while (slu_core_view_group(server->core, &cursor, &view)) {
-		struct slu_group *group = slu_group_find(server, view.group);
-
-		if (group)
-			slu_group_observe(group, now_ns, view.state);
-	}
+	LIST_FOREACH (group, &server->groups, entry)
+		slu_group_observe(group, now_ns, slu_core_group_state(server->core, group->id));
 }
 
 static int arm_deadline(struct slu_server *server, uint64_t now_ns)

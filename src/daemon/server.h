@@ -71,6 +71,8 @@ struct slu_server_options {
 #define SLU_SERVER_LOG_STDERR  "stderr"
 #define SLU_SERVER_LOG_JOURNAL "journal"
 
+#define SLU_SERVER_BUCKETS 1024 /* of the indexes: about as many as there can be programs */
+
 struct slu_server {
 	struct slu_server_options options; /* constant after init */
 	uid_t uid; /* the daemon's; a private daemon serves only this user */
@@ -98,6 +100,9 @@ struct slu_server {
 	struct slu_session_list closed; /* to be freed by the pump */
 	struct slu_program_list programs;
 	struct slu_group_list groups;
+	struct slu_program_list programs_by_id[SLU_SERVER_BUCKETS];
+	struct slu_program_list programs_by_pid[SLU_SERVER_BUCKETS];
+	struct slu_group_list groups_by_id[SLU_SERVER_BUCKETS];
 	uint64_t last_client; /* id given last */
 	bool has_lost;	      /* a connection was lost since the pump last swept the programs */
 };

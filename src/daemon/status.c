@@ -34,28 +34,6 @@ static void print_group(char ret_text[static 17], uint64_t id)
 	snprintf(ret_text, 17, "%016llx", (unsigned long long)id);
 }
 
-static bool group_view(const struct slu_server *server, uint64_t id,
-		       struct slu_core_group_view *ret_view)
-{
-	size_t cursor = 0;
-
-	while (slu_core_view_group(server->core, &cursor, ret_view))
-		if (ret_view->group == id)
-			return true;
-	return false;
-}
-
-static bool client_view(const struct slu_server *server, uint64_t id,
-			struct slu_core_client_view *ret_view)
-{
-	size_t cursor = 0;
-
-	while (slu_core_view_client(server->core, &cursor, ret_view))
-		if (ret_view->client == id)
-			return true;
-	return false;
-}
-
 /* -- devices ---------------------------------------------------------------------------------- */
 
 static json_t *make_outsiders(const struct slu_control_view *view, const struct slu_device *device)
@@ -101,7 +79,7 @@ static json_t *make_turn(const struct slu_control_view *view, const struct slu_d
 	struct slu_program *program;
 	char id[17];
 
-	if (!group || !group_view(view->server, holder, &g))
+	if (!group || !slu_core_view_group_of(view->server->core, holder, &g))
 		return json_null();
 	LIST_FOREACH (program, &view->server->programs, entry)
 		if (program->group == group && program_uses(program, device))
@@ -370,8 +348,8 @@ static json_t *make_program(const struct slu_control_view *view, const struct sl
 	char group[17], why[2 * SLU_CORE_REASON_MAX], reason[4 * SLU_CORE_REASON_MAX];
 	const char *split_from = slu_program_split_from(program);
 
-	client_view(view->server, program->id, &c);
-	group_view(view->server, program->group->id, &g);
+	slu_core_view_client_of(view->server->core, program->id, &c);
+	slu_core_view_group_of(view->server->core, program->group->id, &g);
 	for (unsigned d = 0; d < c.n_devices; d++)
 		json_array_append_new(devices, make_program_device(view->server, &c, d, &sums));
 	print_group(group, program->group->id);
