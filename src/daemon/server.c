@@ -297,6 +297,8 @@ static int set_up(struct slu_server *server)
 		slu_link_make(server->options.state, server->options.socket);
 	if (!r)
 		r = slu_limits_new(&server->limits);
+	if (!r && server->options.is_system)
+		slu_limits_share(server->limits);
 	if (!r)
 		r = slu_timeline_new(&server->timeline);
 	if (r)
