@@ -345,11 +345,15 @@ bool slu_client_device_is_exportable(const struct slu_client_device *d)
 /* In mode LAUNCH units come in as commands name them: together they may exceed the device. */
 static uint64_t device_most_reserved(const struct slu_client *c, const struct slu_client_device *d)
 {
+	uint64_t beyond = 0;
 	bool is_bounded =
 		d->mode != SLU_MODE_LAUNCH ||
 		(device_has_daemon(c, d) && slu_peer_connection_settings(c->peer)->visible_bytes);
 
-	return is_bounded ? device_most_owned(c, d) : UINT64_MAX;
+	/* what is mapped is on no device; what the program sees as free is not more for it */
+	if (d->mode == SLU_MODE_MAPPED && device_has_daemon(c, d))
+		beyond = slu_peer_connection_settings(c->peer)->beyond_bytes;
+	return is_bounded ? device_most_owned(c, d) + beyond : UINT64_MAX;
 }
 
 bool slu_client_device_reserve(struct slu_client_device *d, uint64_t bytes, uint64_t asked_bytes)

@@ -257,6 +257,25 @@ static void expect_rise(struct slu_core *core)
 	}
 }
 
+/* Rule 43: only a program that cannot have all its memory on a device has a part of it mapped. */
+static void modes_refresh(struct slu_core *core)
+{
+	struct slu_core_client *client;
+
+	TAILQ_FOREACH (client, &core->clients, link)
+		for (unsigned i = 0; i < client->n_seats; i++) {
+			struct slu_core_seat *seat = &client->seats[i];
+			const struct slu_core_capacity *capacity =
+				&core->devices[seat->device]->capacity;
+
+			if (seat->maps_if_larger)
+				seat->mode = slu_core_seat_need_bytes(seat) >
+							     slu_core_capacity_seen_bytes(capacity)
+						     ? SLU_MODE_MAPPED
+						     : SLU_MODE_ALL;
+		}
+}
+
 static void silence_report(struct slu_core *core, struct slu_core_account *account)
 {
 	char span[SLU_SIZE_STRING_MAX];
@@ -279,6 +298,7 @@ void slu_core_step(struct slu_core *core, uint64_t now_ns)
 	capacities_rise(core);
 	TAILQ_FOREACH (group, &core->groups, link)
 		slu_core_turns_complete(core, group);
+	modes_refresh(core);
 	slu_core_staging_grant(core);
 	slu_core_admit(core);
 	slu_core_timeline_make(core);

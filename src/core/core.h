@@ -130,8 +130,9 @@ struct slu_core_join {
 	const struct slu_msg_hello *hello;
 	struct slu_core_bounds bounds;
 	enum slu_core_priority
-		priority; /* of the program; a group has the highest of its members' */
-	bool is_checked;  /* it may lie, to the harm of other users (rule 41) */
+		priority;    /* of the program; a group has the highest of its members' */
+	bool is_checked;     /* it may lie, to the harm of other users (rule 41) */
+	bool maps_if_larger; /* mode MAPPED only where it is larger than the device (rule 43) */
 	unsigned devices[SLU_WIRE_DEVICES_MAX]; /* place in HELLO -> the core's number */
 };
 
@@ -291,6 +292,9 @@ struct slu_core_device_view {
 struct slu_core_budget_view {
 	uint64_t usable_bytes, charge_bytes;
 };
+
+/* What the pinned budget could map of one program: it may own so much beyond a device (rule 43). */
+uint64_t slu_core_view_beyond_bytes(const struct slu_core *core);
 
 void slu_core_view_backing(const struct slu_core *core, struct slu_core_budget_view *ret_memory,
 			   struct slu_core_budget_view *ret_disk);

@@ -135,6 +135,7 @@ static void take_seats(struct slu_core *core, struct slu_core_client *client,
 		struct slu_core_seat *seat = &client->seats[i];
 
 		seat->mode = (enum slu_mode)reported->mode;
+		seat->maps_if_larger = join->maps_if_larger && seat->mode == SLU_MODE_MAPPED;
 		client->never_pins &= reported->never_pins != 0;
 		client->pins_copies |= reported->pins_copies != 0;
 		slu_core_account_report(&seat->account, reported->held_bytes,

@@ -29,9 +29,10 @@ enum slu_core_phase {
 
 struct slu_core_seat {
 	struct slu_core_account account;
-	unsigned device; /* the core's number */
-	uint8_t place;	 /* in HELLO's list: how messages name it */
-	enum slu_mode mode;
+	unsigned device;     /* the core's number */
+	uint8_t place;	     /* in HELLO's list: how messages name it */
+	enum slu_mode mode;  /* as it counts now */
+	bool maps_if_larger; /* MAPPED while it is larger than the device, else ALL (rule 43) */
 	enum slu_core_phase phase;
 	struct slu_epoch epoch;
 	struct slu_msg_want want; /* as last reported */

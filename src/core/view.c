@@ -300,6 +300,14 @@ bool slu_core_view_group_of(const struct slu_core *core, uint64_t id,
 	return group != NULL;
 }
 
+uint64_t slu_core_view_beyond_bytes(const struct slu_core *core)
+{
+	uint64_t bytes = core->pinned.usable_bytes;
+
+	/* one unit more than is mapped must be free (rule 11) */
+	return slu_sub_floor(bytes - bytes / 16, core->config.staging_bytes);
+}
+
 enum slu_core_state slu_core_group_state(const struct slu_core *core, uint64_t id)
 {
 	const struct slu_core_group *group = slu_core_group_find(core, id);

@@ -96,6 +96,11 @@ int slu_config_copy(const struct slu_config *from, struct slu_config *ret_config
 	return 0;
 }
 
+bool slu_config_may_map(const struct slu_config_program *own)
+{
+	return strcmp(own->allow_mapped, "off") != 0;
+}
+
 void slu_config_to_core(const struct slu_config *config, struct slu_core_config *core_config)
 {
 #define SLU_SETTING(...)

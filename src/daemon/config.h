@@ -96,6 +96,9 @@ int slu_config_set(struct slu_config *config, const char *section, const char *n
 void slu_config_program(const struct slu_config *config, const char *name,
 			struct slu_config_program *ret_program);
 
+/* Whether a part of the program may be mapped, always or where it is larger than the device. */
+bool slu_config_may_map(const struct slu_config_program *own);
+
 /* Copies the settings that the core has too; auto is 0 there too. */
 void slu_config_to_core(const struct slu_config *config, struct slu_core_config *core_config);
 

@@ -127,10 +127,18 @@ static struct slu_msg_hello as_settings_allow(const struct slu_program *program,
 	struct slu_config_program own;
 
 	slu_config_program(&program->server->config, program->name, &own);
-	for (unsigned d = 0; d < copy.n_devices && !own.allow_mapped; d++)
+	for (unsigned d = 0; d < copy.n_devices && !slu_config_may_map(&own); d++)
 		if (copy.devices[d].mode == SLU_MODE_MAPPED)
 			copy.devices[d].mode = SLU_MODE_ALL;
 	return copy;
+}
+
+static bool maps_if_larger(const struct slu_program *program)
+{
+	struct slu_config_program own;
+
+	slu_config_program(&program->server->config, program->name, &own);
+	return !strcmp(own.allow_mapped, "auto");
 }
 
 static enum slu_core_priority priority_of(const struct slu_program *program)
@@ -155,6 +163,7 @@ static int program_enroll(struct slu_program *program, uint64_t now_ns,
 		.hello = &allowed,
 		.priority = priority_of(program),
 		.is_checked = program->server->options.is_system,
+		.maps_if_larger = maps_if_larger(program),
 	};
 	struct slu_core_orphan charges = { .n_devices = program->n_devices };
 	int r;

@@ -106,6 +106,15 @@ void slu_session_send(struct slu_session *session, const struct slu_message *m, 
 	look_after_queue(session);
 }
 
+/* With visible_memory a user says how much it may own. */
+static uint64_t own_beyond_bytes(const struct slu_server *server,
+				 const struct slu_config_program *own)
+{
+	return slu_config_may_map(own) && !own->visible_bytes
+		       ? slu_core_view_beyond_bytes(server->core)
+		       : 0;
+}
+
 static enum slu_hashing hashing_of(const char *word)
 {
 	if (!strcmp(word, "off"))
@@ -134,8 +143,9 @@ static void session_welcome(struct slu_session *session, int status, const char 
 		m.welcome.run_without_daemon = !strcmp(own.on_daemon_loss, "run");
 		m.welcome.checksum_moves = own.checksum_moves;
 		m.welcome.hash_clean = (uint8_t)hashing_of(own.hash_clean);
-		m.welcome.allow_mapped = own.allow_mapped;
 		m.welcome.exportable = own.exportable;
+		m.welcome.allow_mapped = slu_config_may_map(&own);
+		m.welcome.beyond_bytes = own_beyond_bytes(server, &own);
 		m.welcome.hears_excess = 1;
 		m.welcome.vmm_serial = (uint8_t)slu_serial_of(server->config.vmm_serial);
 	}

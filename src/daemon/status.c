@@ -240,6 +240,18 @@ static json_t *make_program_device(const struct slu_server *server,
 			 "disk_bytes", (json_int_t)facts->disk_bytes);
 }
 
+/* Over the bus a program is many times slower than in the device's own memory. */
+static void add_mapped(uint64_t mapped_bytes, char *reason, size_t size)
+{
+	char text[SLU_SIZE_STRING_MAX];
+	size_t n = strlen(reason);
+
+	if (mapped_bytes)
+		snprintf(reason + n, size - n,
+			 "%s%s of it do not fit on the device, which reaches them over the bus",
+			 n ? "; " : "", slu_size_format(text, mapped_bytes));
+}
+
 static const char *connection_of(const struct slu_program *program)
 {
 	return program->session ? "joined" : program->is_orphan ? "orphan" : "lost";
@@ -358,8 +370,10 @@ static json_t *make_program(const struct slu_control_view *view, const struct sl
 		snprintf(why, sizeof(why), "moving its bytes fails: %s; tried again",
 			 strerror(sums.move_error));
 	begin_reason(program->pid, is_stopped, why, reason, sizeof(reason));
-	if (g.state == SLU_CORE_RUNNING)
+	if (g.state == SLU_CORE_RUNNING) {
 		add_exchange(&c, reason, sizeof(reason));
+		add_mapped(sums.mapped, reason, sizeof(reason));
+	}
 	reason_add_split(split_from, reason, sizeof(reason));
 	slu_text_clean(reason);
 	return make_row(&(struct row){

@@ -170,12 +170,12 @@ static void test_a_programs_section_goes_before_memory_whatever_the_order(void *
 
 	slu_config_program(&copy, "ollama-7b", &program);
 	assert_int_equal(program.visible_bytes, 8 * SLU_GIB);
-	assert_true(program.allow_mapped);
+	assert_string_equal(program.allow_mapped, "on");
 	assert_int_equal(program.chunk_bytes, SLU_MIB);
 	assert_string_equal(program.on_daemon_loss, "run");
 	slu_config_program(&copy, "train", &program);
 	assert_int_equal(program.visible_bytes, 4 * SLU_GIB);
-	assert_false(program.allow_mapped);
+	assert_string_equal(program.allow_mapped, "auto");
 	assert_string_equal(program.on_daemon_loss, "wait");
 	assert_int_equal(
 		slu_config_get(&copy, "program train", "on_daemon_loss", value, sizeof(value)), 0);

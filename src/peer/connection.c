@@ -137,6 +137,15 @@ static bool limit_is_partial(const struct slu_peer_account *a, const struct slu_
 	       limit->limit_bytes < limit->goal_bytes;
 }
 
+/* In an open turn a lowering also gives the goal of that turn. In LAUNCH the next one decides. */
+static bool limit_is_of_turn(const struct slu_peer *peer, const struct slu_msg_limit *limit)
+{
+	const struct slu_peer_device *d = &peer->devices[limit->account.device];
+
+	return limit->account.tier == SLU_TIER_DEVICE && d->mode != SLU_MODE_LAUNCH &&
+	       slu_peer_turn_may_run(peer, d);
+}
+
 static void take_limit(struct slu_peer *peer, uint64_t now_ns, const struct slu_msg_limit *limit)
 {
 	struct slu_peer_account *a = slu_peer_account_find(peer, limit->account);
@@ -146,7 +155,7 @@ static void take_limit(struct slu_peer *peer, uint64_t now_ns, const struct slu_
 	if (limit->account.tier == SLU_TIER_DEVICE && limit_is_partial(a, limit))
 		peer->devices[limit->account.device].grows_until_ns =
 			now_ns + SLU_PEER_GROWS_ANSWERS * peer->config.answer_ns;
-	a->goal_is_past = limit->limit_bytes < a->limit_bytes;
+	a->goal_is_past = limit->limit_bytes < a->limit_bytes && !limit_is_of_turn(peer, limit);
 	a->seq = limit->seq;
 	a->limit_bytes = limit->limit_bytes;
 	a->goal_bytes = limit->goal_bytes;

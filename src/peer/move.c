@@ -276,8 +276,8 @@ static bool fetches_working_set(const struct slu_peer *peer, const struct slu_pe
 /* In a turn: what is away and fits neither the device now nor the goal is to be mapped. */
 static bool device_maps(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
-	if (!slu_peer_move_uses_map(peer, d) || !slu_peer_turn_may_run(peer, d) ||
-	    peer->is_alone || d->account.goal_is_past)
+	if (!slu_peer_move_uses_map(peer, d) || !slu_peer_turn_may_run(peer, d) || peer->is_alone ||
+	    d->account.goal_is_past)
 		return false;
 	/* a unit that still fits the goal waits for the limit to get there */
 	return !unit_next_in(d, slu_sub_floor(d->account.goal_bytes, d->account.held_bytes),

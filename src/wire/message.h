@@ -152,7 +152,8 @@ struct slu_msg_welcome {
 	uint8_t hears_excess; /* EXCESS may be sent */
 	uint8_t exportable;   /* plain allocations are the driver's, so that others can open them */
 	uint8_t reserved[1];
-	char detail[192]; /* for people, where status is not 0: what to do */
+	char detail[184];      /* for people, where status is not 0: what to do */
+	uint64_t beyond_bytes; /* visible_bytes 0: what it may own more than a device; else 0 */
 };
 
 struct slu_msg_limit {

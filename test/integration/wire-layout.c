@@ -51,6 +51,7 @@ static void print_joining(void)
 	FIELD(welcome, slu_msg_welcome, checksum_moves);
 	FIELD(welcome, slu_msg_welcome, allow_mapped);
 	FIELD(welcome, slu_msg_welcome, detail);
+	FIELD(welcome, slu_msg_welcome, beyond_bytes);
 }
 
 static void print_daemons(void)

@@ -51,7 +51,7 @@ void slu_core_capacity_resize(struct slu_core_capacity *capacity, uint64_t usabl
 }
 
 /* What outsiders and contexts leave, if nothing had ever been refused. */
-static uint64_t estimate_ceiling(const struct slu_core_capacity *capacity)
+uint64_t slu_core_capacity_seen_bytes(const struct slu_core_capacity *capacity)
 {
 	return slu_sub_floor(slu_core_capacity_total_bytes(capacity),
 			     capacity->outsider_bytes + capacity->overhead_bytes);
@@ -59,7 +59,7 @@ static uint64_t estimate_ceiling(const struct slu_core_capacity *capacity)
 
 uint64_t slu_core_capacity_present_bytes(const struct slu_core_capacity *capacity)
 {
-	return SLU_MIN(capacity->estimate_bytes, estimate_ceiling(capacity));
+	return SLU_MIN(capacity->estimate_bytes, slu_core_capacity_seen_bytes(capacity));
 }
 
 uint64_t slu_core_capacity_yielding_bytes(const struct slu_core_capacity *capacity,
@@ -73,7 +73,7 @@ uint64_t slu_core_capacity_yielding_bytes(const struct slu_core_capacity *capaci
 
 uint64_t slu_core_capacity_ahead_bytes(const struct slu_core_capacity *capacity)
 {
-	uint64_t bytes = SLU_MIN(capacity->sure_bytes, estimate_ceiling(capacity));
+	uint64_t bytes = SLU_MIN(capacity->sure_bytes, slu_core_capacity_seen_bytes(capacity));
 
 	return slu_sub_floor(bytes, capacity->reserve_bytes);
 }
@@ -103,7 +103,7 @@ void slu_core_capacity_refused(struct slu_core_capacity *capacity, uint64_t now_
 bool slu_core_capacity_is_refused(const struct slu_core_capacity *capacity)
 {
 	return capacity->estimate_bytes == capacity->sure_bytes &&
-	       capacity->estimate_bytes < estimate_ceiling(capacity);
+	       capacity->estimate_bytes < slu_core_capacity_seen_bytes(capacity);
 }
 
 void slu_core_capacity_witnessed(struct slu_core_capacity *capacity)
@@ -134,7 +134,8 @@ void slu_core_capacity_overhead(struct slu_core_capacity *capacity, uint64_t byt
 bool slu_core_capacity_can_rise(const struct slu_core_capacity *capacity, uint64_t period_ns,
 				uint64_t *ret_ns)
 {
-	if (!capacity->is_learned || capacity->estimate_bytes >= estimate_ceiling(capacity))
+	if (!capacity->is_learned ||
+	    capacity->estimate_bytes >= slu_core_capacity_seen_bytes(capacity))
 		return false;
 	*ret_ns = capacity->changed_ns + period_ns * capacity->back_off;
 	return true;
@@ -146,7 +147,7 @@ void slu_core_capacity_rise(struct slu_core_capacity *capacity, uint64_t now_ns)
 	uint64_t proven = slu_sub_floor(capacity->sure_bytes, capacity->refused_bytes);
 
 	capacity->estimate_bytes =
-		SLU_MIN(capacity->estimate_bytes + part, estimate_ceiling(capacity));
+		SLU_MIN(capacity->estimate_bytes + part, slu_core_capacity_seen_bytes(capacity));
 	capacity->changed_ns = now_ns;
 	/* while each try is refused, the next one comes later: each costs a switch some time */
 	if (proven >= part / 2)
@@ -155,9 +156,10 @@ void slu_core_capacity_rise(struct slu_core_capacity *capacity, uint64_t now_ns)
 
 void slu_core_capacity_forget(struct slu_core_capacity *capacity, uint64_t now_ns)
 {
-	if (!capacity->is_learned || capacity->estimate_bytes >= estimate_ceiling(capacity))
+	if (!capacity->is_learned ||
+	    capacity->estimate_bytes >= slu_core_capacity_seen_bytes(capacity))
 		return;
-	capacity->estimate_bytes = capacity->sure_bytes = estimate_ceiling(capacity);
+	capacity->estimate_bytes = capacity->sure_bytes = slu_core_capacity_seen_bytes(capacity);
 	capacity->changed_ns = now_ns;
 }
 

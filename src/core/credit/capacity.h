@@ -87,6 +87,9 @@ uint64_t slu_core_capacity_present_bytes(const struct slu_core_capacity *capacit
 /* The size of the device: with the reserve, without refusals and outsiders. */
 uint64_t slu_core_capacity_total_bytes(const struct slu_core_capacity *capacity);
 
+/* The bytes that contexts and outsiders leave, as far as they are seen: refusals do not count. */
+uint64_t slu_core_capacity_seen_bytes(const struct slu_core_capacity *capacity);
+
 /* The bytes that are not charged; negative when an observation put the estimate below the charges.
  */
 int64_t slu_core_capacity_free_bytes(const struct slu_core_capacity *capacity);

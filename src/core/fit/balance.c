@@ -110,7 +110,8 @@ static bool goal_is_stale(const struct slu_core_account *account)
 	if (has_window(account))
 		return window_waits(account, account->goal_bytes) !=
 		       window_waits(account, goal_of(account));
-	return account->seat && account->seat->mode == SLU_MODE_MAPPED &&
+	return account->seat &&
+	       (account->seat->mode == SLU_MODE_MAPPED || account->seat->maps_if_larger) &&
 	       (account->goal_bytes < need_of(account) || account->goal_bytes > goal_of(account));
 }
 

@@ -59,8 +59,9 @@ static void group_deny(struct slu_core *core, struct slu_core_group *group,
 	chosen->is_denied = true;
 	chosen->peak_bytes = slu_core_seat_beside_bytes(chosen);
 	slu_core_patience_renew(core, group, false);
-	snprintf(reason, sizeof(reason), "%s needs %s, %s are available%s", denied->name,
+	snprintf(reason, sizeof(reason), "%s needs %s%s, %s are available%s", denied->name,
 		 slu_size_format(need, shortage->need_bytes),
+		 shortage->device == SLU_CORE_PLAN_PINNED ? " of memory.pinned" : "",
 		 slu_size_format(free_text, shortage->free_bytes), why);
 	slu_core_send_deny(core, denied, chosen, slu_core_seat_need_bytes(chosen), reason);
 }
