@@ -571,7 +571,7 @@ static void run_one(uint64_t seed, struct tally *tally)
 static void test_nothing_that_a_random_kernel_touches_is_missed(void **state)
 {
 	const char *count = getenv("SLUICE_GENERATE"), *one = getenv("SLUICE_SEED");
-	unsigned n = one ? 1 : count ? (unsigned)strtoul(count, NULL, 0) : 3000;
+	unsigned n = one ? 1 : count ? (unsigned)strtoul(count, NULL, 0) : 2000;
 	uint64_t seed = slu_test_seed(1);
 	struct tally tally = { 0 };
 
