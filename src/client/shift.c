@@ -173,12 +173,13 @@ static void pin_serve(struct slu_client *c, struct slu_client_unit *w)
 {
 	const struct slu_client_device *d = w->device;
 	bool is_pin = w->unit.shift == SLU_SHIFT_PIN;
-	void *host = w->unit.host;
+	void *host;
 	int r;
 
-	/* An access of the program to the host copy ends first. */
+	/* An access of the program to the host copy ends first: it may have made the copy. */
 	while (w->n_pins)
 		slu_client_wait(c, SLU_PEER_NEVER);
+	host = w->unit.host;
 	r = is_pin && w->unit.cancel ? SLU_SHIFT_CANCELLED : SLU_SHIFT_DONE;
 	slu_lock_give(&c->lock);
 	if (d->backend->thread_begin)

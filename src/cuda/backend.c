@@ -317,13 +317,19 @@ static int backend_pin_copy(void *data, void *host, uint64_t bytes)
 }
 
 /* On a mover's thread, or on a thread of the program that frees the unit. */
+/* Also on a thread of the program that frees memory, which may have no context. */
 static int backend_unpin_copy(void *data, void *host, uint64_t bytes)
 {
+	const struct slu_cuda_device *d = data;
 	CUstreamCaptureMode before = slu_cuda_capture_relax();
-	CUresult r = SLU_REAL(cuMemHostUnregister)(host);
+	CUresult r = SLU_REAL(cuCtxPushCurrent_v2)(d->service);
+	CUcontext popped;
 
-	(void)data;
 	(void)bytes;
+	if (r == CUDA_SUCCESS) {
+		r = SLU_REAL(cuMemHostUnregister)(host);
+		SLU_REAL(cuCtxPopCurrent_v2)(&popped);
+	}
 	slu_cuda_capture_restore(before);
 	return slu_cuda_backend_translate(r);
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""CUDA programs larger than the device, with the settings that everybody has: what does not fit is reached over the bus.
+"""CUDA programs larger than the device, with allow_mapped = auto: what does not fit is reached over the bus.
 
 What a program sees as free stays the device's, a program that fits is not mapped, and beyond the pinned budget the allocation
 fails and the user is told how to go on.
@@ -19,7 +19,7 @@ SMALL = {"scale": 256, "context_overhead": "512K"}
 
 
 def world(name, **settings):
-    fixed = {"scheduler.slice": "50ms", "memory.checksum_moves": "on"}
+    fixed = {"scheduler.slice": "50ms", "memory.checksum_moves": "on", "memory.allow_mapped": "auto"}
     return s.World(f"larger-{name}", memory=DEVICE * s.MIB, settings=fixed | settings, softgpu=SMALL)
 
 

@@ -80,6 +80,7 @@ void slu_core_account_report(struct slu_core_account *account, uint64_t held_byt
 {
 	account->claim_bytes = SLU_MIN(held_bytes, SLU_CORE_BYTES_MAX);
 	account->may_be_refused = false;
+	account->goal_is_past = true;
 	held_bytes = account_cut(account, held_bytes);
 	set_held(account, held_bytes);
 	set_charge(account, held_bytes);
@@ -148,6 +149,7 @@ void slu_core_account_raise(struct slu_core_account *account, uint64_t now_ns, u
 		account->may_be_refused = true;
 	}
 	account->granted_bytes = SLU_MAX(account->granted_bytes, limit_bytes);
+	account->goal_is_past = false;
 	account_send(account, now_ns, limit_bytes, goal_bytes, pace);
 }
 
@@ -155,6 +157,7 @@ void slu_core_account_lower(struct slu_core_account *account, uint64_t now_ns, u
 {
 	assert(limit_bytes < account->limit_bytes);
 	account->moved_ns = now_ns;
+	account->goal_is_past = true;
 	account_send(account, now_ns, limit_bytes, limit_bytes, SLU_PACE_NOW);
 }
 

@@ -55,6 +55,7 @@ struct slu_core_account {
 	uint64_t held_bytes;
 	uint64_t floor_bytes;
 	uint64_t goal_bytes; /* sent with the last LIMIT */
+	bool goal_is_past;   /* HELLO or a lowering came since: the client knows no goal */
 	uint64_t granted_bytes;
 	uint64_t proof_bytes;
 	uint64_t claim_bytes;  /* held, as the client says: counts against its own user's bounds */

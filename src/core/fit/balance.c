@@ -112,7 +112,8 @@ static bool goal_is_stale(const struct slu_core_account *account)
 		       window_waits(account, goal_of(account));
 	return account->seat &&
 	       (account->seat->mode == SLU_MODE_MAPPED || account->seat->maps_if_larger) &&
-	       (account->goal_bytes < need_of(account) || account->goal_bytes > goal_of(account));
+	       (account->goal_is_past || account->goal_bytes < need_of(account) ||
+		account->goal_bytes > goal_of(account));
 }
 
 /* What it has is less than it cannot do without, or less than it works with. */

@@ -108,13 +108,14 @@ static uint64_t mapped_lack(const struct slu_core *core)
 }
 
 /* What lowerings under way will still free. */
-static uint64_t coming_bytes(const struct slu_core *core)
+static uint64_t coming_bytes(struct slu_core *core)
 {
 	const struct slu_core_client *client;
 	uint64_t bytes = 0;
 
 	TAILQ_FOREACH (client, &core->clients, link)
-		if (slu_core_client_is_joined(client))
+		if (slu_core_client_is_joined(client) && !client->pinned.is_final &&
+		    !slu_core_is_silent(core, &client->pinned))
 			bytes += client->pinned.charge_bytes - client->pinned.limit_bytes;
 	return bytes;
 }
