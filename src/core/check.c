@@ -11,7 +11,7 @@
 #include "core/group.h"
 #include "core/state.h"
 
-/* I8: the roster is never more optimistic than the charge, once what is queued is written. */
+/* I8: once queued lines are written, the roster is never more optimistic than the charge. */
 static void check_roster(const struct slu_core_client *client)
 {
 	if (client->roster_is_queued || client->standing != SLU_CORE_JOINED)

@@ -21,7 +21,7 @@ struct slu_core_client *slu_core_client_find(const struct slu_core *core, uint64
 	return NULL;
 }
 
-/* Reserves the victims of a step: each client can be named twice an account. */
+/* Reserves the victims of a step: one capacity can name each client twice. */
 static int victims_reserve(struct slu_core *core, size_t n_clients)
 {
 	size_t n = n_clients * 2;

@@ -136,7 +136,7 @@ int slu_core_configure(struct slu_core *core, uint64_t now_ns, const struct slu_
 	int r;
 
 	slu_core_set_now(core, now_ns);
-	/* until now time is spent under the policy that there was */
+	/* time up to now counts under the old policy */
 	TAILQ_FOREACH (group, &core->groups, link)
 		if (is_changed)
 			slu_core_group_count(core, group);
@@ -146,7 +146,7 @@ int slu_core_configure(struct slu_core *core, uint64_t now_ns, const struct slu_
 	TAILQ_FOREACH (group, &core->groups, link)
 		if (is_changed)
 			slu_core_group_begin(core, group);
-	core->config.generation = generation; /* that of the start; a setting cannot change it */
+	core->config.generation = generation; /* set at the start; a setting cannot change it */
 	set_budget(&core->pinned, config->pinned_bytes);
 	set_budget(&core->pageable, config->backing_bytes);
 	set_budget(&core->disk, config->disk_bytes);
@@ -227,7 +227,7 @@ int slu_core_park(struct slu_core *core, uint64_t now_ns, uint64_t group_id, boo
 	return 0;
 }
 
-/* The estimate rises while a group lacks bytes, as the last step found out. */
+/* The estimate rises while a group lacks bytes; the last step found that out. */
 static void capacities_rise(struct slu_core *core)
 {
 	for (unsigned d = 0; d < core->n_devices; d++) {
@@ -251,13 +251,13 @@ static void expect_rise(struct slu_core *core)
 		if (!capacity->is_lacking ||
 		    !slu_core_capacity_can_rise(capacity, core->config.rise_period_ns, &due_ns))
 			continue;
-		/* one that is due already wants another step at once */
+		/* a rise that is due already needs another step at once */
 		due_ns = SLU_MAX(due_ns, core->now_ns);
 		core->deadline_ns = SLU_MIN(core->deadline_ns, due_ns);
 	}
 }
 
-/* Rule 43: only a program that cannot have all its memory on a device has a part of it mapped. */
+/* Rule 43: map a part of a program's memory only if not all of it fits on the device. */
 static void modes_refresh(struct slu_core *core)
 {
 	struct slu_core_client *client;

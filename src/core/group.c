@@ -130,7 +130,7 @@ const char *slu_core_group_name(const struct slu_core_group *group)
 	return first ? first->name : "nobody";
 }
 
-/* Return: whether the time of @group is counted at all, and as what. */
+/* Return: whether the time of @group counts; @ret_spent: as what. */
 static bool group_spends(const struct slu_core_group *group, enum slu_core_spent *ret_spent)
 {
 	switch (group->state) {
@@ -150,7 +150,7 @@ static bool group_spends(const struct slu_core_group *group, enum slu_core_spent
 	}
 }
 
-/* Goes through all groups, so only for those that wait: nobody else's time depends on it. */
+/* Walks all groups, so only if @group waits: the time of others does not depend on it. */
 static size_t n_equals(const struct slu_core *core, const struct slu_core_group *group,
 		       enum slu_core_spent spent)
 {
@@ -180,7 +180,7 @@ static void count_until(struct slu_core *core, struct slu_core_group *group, uin
 				    &core->config);
 }
 
-/* What is not counted yet is taken for use, if it has not said that it rests. */
+/* Time not counted yet is taken as use, unless the group reported that it rests. */
 uint64_t slu_core_group_used_ns(const struct slu_core *core, const struct slu_core_group *group)
 {
 	enum slu_core_spent spent;
@@ -197,7 +197,7 @@ uint64_t slu_core_group_turn_used_ns(const struct slu_core *core,
 	return slu_core_group_used_ns(core, group) - group->used_before_ns;
 }
 
-/* What it did since then is not known: if it says that it rests, it has rested since. */
+/* What the group did in this time is unknown: if it reports IDLE, it rested since then. */
 static uint64_t unknown_ns(const struct slu_core *core, const struct slu_core_group *group)
 {
 	return group->state == SLU_CORE_RUNNING && !group->is_idle && !group->is_lacking

@@ -33,7 +33,7 @@ static bool devices_are_valid(const struct slu_core *core, unsigned n, const uns
 	return true;
 }
 
-/* The process is the same, its group is another. */
+/* The process is the same, but its group changed. */
 static void client_regroup(struct slu_core *core, struct slu_core_client *client, uint64_t group_id)
 {
 	struct slu_core_group *from = client->group, *to;
@@ -41,7 +41,7 @@ static void client_regroup(struct slu_core *core, struct slu_core_client *client
 	if (from->id == group_id)
 		return;
 	TAILQ_REMOVE(&from->members, client, member_link);
-	/* before it needs another one: there are as many groups as clients, and not one more */
+	/* before a new group is needed: there are exactly as many groups as clients */
 	if (TAILQ_EMPTY(&from->members))
 		slu_core_group_free(core, from);
 	else
@@ -53,7 +53,7 @@ static void client_regroup(struct slu_core *core, struct slu_core_client *client
 	client->group = to;
 }
 
-/* The first member's word counts; of others that of one which is to go before all. */
+/* The first member sets the priority; later members can only raise it to HIGH. */
 static void take_priority(struct slu_core *core, const struct slu_core_client *client,
 			  enum slu_core_priority priority)
 {
@@ -67,7 +67,7 @@ static void take_priority(struct slu_core *core, const struct slu_core_client *c
 	slu_core_group_begin(core, group);
 }
 
-/* What the core knows of a client before HELLO says other things. */
+/* What the core knew of a client before HELLO. */
 struct before {
 	bool is_orphan;
 	unsigned n;
@@ -100,7 +100,7 @@ static uint64_t charge_before(const struct before *before, unsigned device)
 	return 0;
 }
 
-/* An orphan's turn is the last daemon's: nobody knows it, and it cannot be had twice. */
+/* An orphan's turn came from the last daemon: unknown here, and it cannot be given twice. */
 static bool turn_was_given(const struct before *before, unsigned device, struct slu_epoch epoch)
 {
 	for (unsigned i = 0; i < before->n; i++)
@@ -163,7 +163,7 @@ static void take_seats(struct slu_core *core, struct slu_core_client *client,
 	client->backing_want_bytes = 0;
 }
 
-/* Whether a turn found at HELLO may go on: nobody else has one there, or both fit. */
+/* Whether a turn reported by HELLO may go on: no other group has one there, or both fit. */
 static bool may_adopt(struct slu_core *core, struct slu_core_group *group)
 {
 	struct slu_core_plan plan = { .groups = core->opened, .plus = group, .percent = 100 };
@@ -179,7 +179,7 @@ static bool may_adopt(struct slu_core *core, struct slu_core_group *group)
 	return !is_beside || !slu_core_plan_make(core, &plan, NULL);
 }
 
-/* A turn that the core did not give: it is to end, and until then nobody waits for that. */
+/* A turn that this core did not give must end; no group waits for that. */
 static void turn_disown(struct slu_core *core, struct slu_core_client *client,
 			struct slu_core_seat *seat, struct slu_epoch epoch)
 {

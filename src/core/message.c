@@ -38,8 +38,8 @@ static struct slu_core_account *account_at(struct slu_core_client *client, struc
 }
 
 /*
- * Rule 34: progress of a fill is bytes placed. Bytes that leave for it count as well: there are
- * only so many of them, and a large unit takes its time.
+ * Rule 34: the progress of a fill is bytes placed. Bytes that leave to make place for it count too:
+ * their number is finite, and a large unit takes time.
  */
 static void note_progress(struct slu_core *core, const struct slu_core_account *account,
 			  uint64_t held_before)
@@ -110,7 +110,7 @@ static int on_want(struct slu_core *core, struct slu_core_client *client,
 	return 0;
 }
 
-/* The need of a LAUNCH program follows it, and so does the peak that counts beside others. */
+/* The need of a LAUNCH program depends on it, and so does the peak that counts next to others. */
 static void set_runnable(struct slu_core *core, struct slu_core_seat *seat, bool is_runnable)
 {
 	struct slu_msg_want want = seat->want;
@@ -121,7 +121,7 @@ static void set_runnable(struct slu_core *core, struct slu_core_seat *seat, bool
 	seat->is_denied = is_denied;
 }
 
-/* It makes no progress because it lacks what it asked for: that is not idleness. */
+/* A program that lacks the bytes it asked for makes no progress, but it is not idle. */
 static bool waits_for_us(const struct slu_core_seat *seat)
 {
 	const struct slu_core_account *account = &seat->account;

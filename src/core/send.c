@@ -115,7 +115,7 @@ void slu_core_send_line(struct slu_core *core, struct slu_core_client *client)
 {
 	if (client->roster_is_queued)
 		return;
-	/* the line is filled in when it is taken, so one before all later raises is enough */
+	/* the line is filled in when it is taken, so one ahead of all later raises is enough */
 	if (slu_core_queue_push(&core->queue, SLU_CORE_ROSTER_PUT, client->id,
 				"the line of %s changed", client->name))
 		client->roster_is_queued = true;

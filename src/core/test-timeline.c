@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The timeline by script: who runs when, and who gives up bytes for the one that is next. */
+/* The timeline by script: which group runs when, and which gives up bytes for the next one. */
 
 #include "core/test-script.h"
 
@@ -28,7 +28,7 @@ static void begin(struct script *s, const char *policy, uint64_t n, uint64_t all
 		script_want(s, i, 0, all, true);
 }
 
-/* All clients obey until nothing changes; time stands still. */
+/* All clients obey until nothing changes; no time passes. */
 static void obey_all(struct script *s, uint64_t n, uint64_t all)
 {
 	for (unsigned k = 0; k < 6; k++)
@@ -51,7 +51,7 @@ static struct slu_core_turn_view turn_at(const struct script *s, unsigned place)
 	return turn;
 }
 
-static void test_it_has_the_holder_then_who_waits_then_who_rests(void **state)
+static void test_the_order_is_holder_then_waiting_then_resting(void **state)
 {
 	struct slu_core_turn_view turn;
 	struct script s;
@@ -84,7 +84,7 @@ static void test_it_has_the_holder_then_who_waits_then_who_rests(void **state)
 	script_end(&s);
 }
 
-static void test_one_that_cannot_fit_keeps_its_place_and_delays_nobody(void **state)
+static void test_a_group_that_cannot_fit_keeps_its_place_and_delays_no_other(void **state)
 {
 	struct slu_core_turn_view turn;
 	struct script s;
@@ -106,7 +106,7 @@ static void test_one_that_cannot_fit_keeps_its_place_and_delays_nobody(void **st
 	script_end(&s);
 }
 
-static void test_a_group_that_is_gone_is_not_in_it(void **state)
+static void test_a_group_that_has_gone_is_not_listed(void **state)
 {
 	struct slu_core_turn_view turn;
 	struct script s;
@@ -119,8 +119,10 @@ static void test_a_group_that_is_gone_is_not_in_it(void **state)
 	script_end(&s);
 }
 
-/* In each turn of three: ahead of it the third gives up all for the second, and nothing else. */
-static void test_rule_28_who_runs_last_gives_up_bytes_for_who_is_next(void **state)
+/*
+ * In each turn of three: the third gives up all for the second ahead of its turn, and nothing else.
+ */
+static void test_rule_28_the_last_group_gives_up_bytes_for_the_next(void **state)
 {
 	struct script s;
 	uint64_t holder = 1;
@@ -147,7 +149,7 @@ static void test_rule_28_who_runs_last_gives_up_bytes_for_who_is_next(void **sta
 	script_end(&s);
 }
 
-/* Bytes that a LIMIT let come ahead, beyond what the client held. */
+/* Bytes beyond what the client held that a LIMIT let come ahead. */
 static uint64_t fetch(struct script *s, uint64_t client, uint64_t all)
 {
 	uint64_t before = script_account(s, client, 0).held_bytes;
@@ -181,7 +183,7 @@ static void test_rule_28_wrong_guesses_are_bounded(void **state)
 		script_want(&s, client, 0, 60, false);
 	}
 	assert_true(wrong >= 80);
-	/* nobody counts on the next one any more, and nothing comes ahead for it */
+	/* the core no longer trusts its guess of the next one, and nothing comes ahead for it */
 	script_want(&s, 2, 0, 60, true);
 	script_pass(&s, 20);
 	assert_int_equal(fetch(&s, 2, 60), 0);
@@ -208,10 +210,10 @@ static void test_rule_28_wrong_guesses_are_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_it_has_the_holder_then_who_waits_then_who_rests),
-		cmocka_unit_test(test_one_that_cannot_fit_keeps_its_place_and_delays_nobody),
-		cmocka_unit_test(test_a_group_that_is_gone_is_not_in_it),
-		cmocka_unit_test(test_rule_28_who_runs_last_gives_up_bytes_for_who_is_next),
+		cmocka_unit_test(test_the_order_is_holder_then_waiting_then_resting),
+		cmocka_unit_test(test_a_group_that_cannot_fit_keeps_its_place_and_delays_no_other),
+		cmocka_unit_test(test_a_group_that_has_gone_is_not_listed),
+		cmocka_unit_test(test_rule_28_the_last_group_gives_up_bytes_for_the_next),
 		cmocka_unit_test(test_rule_28_wrong_guesses_are_bounded),
 	};
 

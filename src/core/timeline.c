@@ -48,7 +48,7 @@ static void put(struct slu_core *core, struct slu_core_group *group)
 	};
 }
 
-/* What is known of the devices while the turns are laid one behind the other. */
+/* The state of the devices while turns are placed one after the other. */
 struct horizon {
 	uint64_t free_ns[SLU_CORE_DEVICES_MAX]; /* the turns until here are over */
 	unsigned sure_percent[SLU_CORE_DEVICES_MAX];
@@ -81,7 +81,7 @@ static uint64_t end_ns(const struct slu_core *core, const struct slu_core_group 
 	return SLU_MAX(end_ns, core->now_ns);
 }
 
-/* A group that waits for bytes which others keep, or for memory that does not exist. */
+/* Whether the group waits for bytes that others keep, or for memory that does not exist. */
 static bool is_passed_over(const struct slu_core_group *group)
 {
 	switch (group->why.kind) {

@@ -127,7 +127,7 @@ bool slu_core_view_client_of(const struct slu_core *core, uint64_t id,
 	return client != NULL;
 }
 
-/* For how long a member has left a LIMIT unanswered; 0: none is called silent for it. */
+/* How long a member has left a LIMIT unanswered; 0: no member is silent. */
 static uint64_t silence_ns(const struct slu_core *core, const struct slu_core_group *group)
 {
 	const struct slu_core_client *client;
@@ -171,7 +171,7 @@ static void describe_keeper(const struct slu_core *core, uint64_t id, char *buf,
 			 slu_core_group_name(group));
 }
 
-/* What is held may still be under way; the program tells what has arrived. */
+/* Held bytes may still be on their way; the program reports what has arrived. */
 static void describe_fill(const struct slu_core_group *group, char *buf, size_t size)
 {
 	const struct slu_core_client *client;
@@ -222,7 +222,7 @@ static void why_describe(const struct slu_core *core, const struct slu_core_grou
 		snprintf(buf, size, "for programs of the last daemon to come back");
 		break;
 	case SLU_CORE_WHY_TURN:
-		/* the one of the decision may have ended since: programs share turns */
+		/* the group of the decision may have ended since: programs share turns */
 		other = slu_core_sharing_awaited(core, group);
 		name = other ? slu_core_group_name(other) : name;
 		snprintf(buf, size, "for %s's turn to end", name);

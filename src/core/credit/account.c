@@ -5,7 +5,7 @@
 #include "core/credit/account.h"
 #include "core/credit/capacity.h"
 
-#define REFUSALS_MAX 6u /* the wait for the next one that counts doubles so often */
+#define REFUSALS_MAX 6u /* how often the wait for the next refusal that counts doubles */
 
 static void set_charge(struct slu_core_account *account, uint64_t bytes)
 {
@@ -103,7 +103,7 @@ void slu_core_account_orphan(struct slu_core_account *account, uint64_t charge_b
 	account->roster_bytes = account->charge_bytes;
 }
 
-/* A lowering not yet met is still charged: raising up to it again costs nothing. */
+/* A lowering not yet met is still charged, so a raise back up to the charge costs nothing. */
 static uint64_t account_most(const struct slu_core_account *account, uint64_t capacity_bytes)
 {
 	return account->charge_bytes +

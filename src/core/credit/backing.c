@@ -3,10 +3,10 @@
 #include "core/credit/backing.h"
 #include "core/send.h"
 
-/* Credit beyond what was asked: a part of the budget, so that small allocations need no word. */
+/* Credit beyond the request: a part of the budget, so that small allocations need no message. */
 #define BACKING_PARTS 64
 
-/* A full disk is not asked again for so long. */
+/* How long a full disk is not asked again. */
 #define REFUSED_NS SLU_NS_PER_S
 
 /* -- bounds ----------------------------------------------------------------------------------- */
@@ -19,13 +19,13 @@ static bool has_bound(const struct slu_core_bound *bounds, unsigned n, uint64_t 
 	return false;
 }
 
-/* What a client only claims counts here, against those who share the bound with it (rule 41). */
+/* Claims count here too, because they reduce what clients with the same bound get (rule 41). */
 static uint64_t charge_of(const struct slu_core_account *account)
 {
 	return SLU_MAX(account->charge_bytes, account->claim_bytes);
 }
 
-/* What the bound leaves to @client: its bytes less what others who share it are charged. */
+/* What the bound leaves to @client: its bytes less the charges of the others that share it. */
 static uint64_t bound_remaining_bytes(const struct slu_core *core,
 				      const struct slu_core_client *client,
 				      const struct slu_core_bound *bound, bool is_disk)
@@ -65,7 +65,7 @@ uint64_t slu_core_backing_most_bytes(const struct slu_core *core,
 	return most_within(core, client, false);
 }
 
-/* Its disk was full lately, whatever the budget says. */
+/* The client's disk was full lately, whatever the budget says. */
 static bool disk_is_full(struct slu_core *core, const struct slu_core_client *client)
 {
 	return client->disk_refused_ns &&
@@ -96,8 +96,8 @@ static bool shares_bound(const struct slu_core_client *a, const struct slu_core_
 }
 
 /*
- * Takes credit that is not used; where a bound is in the way and not the budget, of those who share
- * it. Return: whether any is to be had, now or soon.
+ * Takes back unused credit; if a bound is the obstacle and not the budget, only from clients that
+ * share the bound. Return: whether there is any, now or soon.
  */
 static bool take_slack(struct slu_core *core, const struct slu_core_client *asker, bool is_disk)
 {
@@ -146,7 +146,7 @@ static bool raise_backing(struct slu_core *core, struct slu_core_client *client)
 static bool raise_disk(struct slu_core *core, struct slu_core_client *client)
 {
 	uint64_t want = client->disk_want_bytes;
-	/* what is asked for ahead is not needed yet */
+	/* bytes requested ahead are not needed yet */
 	uint64_t least =
 		want - SLU_MIN(want, client->backing_want_bytes - client->backing_least_bytes);
 	uint64_t most = SLU_MIN(slu_core_backing_most_disk_bytes(core, client), want);
@@ -178,7 +178,7 @@ static const char *why_denied(struct slu_core *core, const struct slu_core_clien
 	       "up";
 }
 
-/* Return: whether the wish stays, since what others do not use is on its way. */
+/* Return: whether the request stays, because the unused credit of others is on its way. */
 static bool client_serve(struct slu_core *core, struct slu_core_client *client)
 {
 	if (is_met(client) || raise_backing(core, client))

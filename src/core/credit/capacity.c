@@ -50,7 +50,7 @@ void slu_core_capacity_resize(struct slu_core_capacity *capacity, uint64_t usabl
 			slu_core_capacity_total_bytes(capacity);
 }
 
-/* What outsiders and contexts leave, if nothing had ever been refused. */
+/* What outsiders and contexts would leave if the driver had never refused anything. */
 uint64_t slu_core_capacity_seen_bytes(const struct slu_core_capacity *capacity)
 {
 	return slu_sub_floor(slu_core_capacity_total_bytes(capacity),
@@ -149,7 +149,7 @@ void slu_core_capacity_rise(struct slu_core_capacity *capacity, uint64_t now_ns)
 	capacity->estimate_bytes =
 		SLU_MIN(capacity->estimate_bytes + part, slu_core_capacity_seen_bytes(capacity));
 	capacity->changed_ns = now_ns;
-	/* while each try is refused, the next one comes later: each costs a switch some time */
+	/* each refused try delays the next one further, because each costs a switch some time */
 	if (proven >= part / 2)
 		capacity->back_off = SLU_MAX(capacity->back_off / 2, 1u);
 }

@@ -3,7 +3,7 @@
 #include "core/credit/staging.h"
 #include "core/send.h"
 
-/* What would be beyond the budget if everybody had met its limit. */
+/* The bytes beyond the budget if every client had met its limit. */
 static int64_t excess_bytes(const struct slu_core *core)
 {
 	int64_t excess = -(int64_t)core->pinned.usable_bytes;
@@ -31,7 +31,7 @@ void slu_core_staging_grant(struct slu_core *core)
 		if (account->limit_bytes < bytes) {
 			int64_t more = (int64_t)(bytes - account->limit_bytes);
 
-			/* what is still charged to it may have been taken from it already */
+			/* the charge may still contain bytes that were taken from it already */
 			if (slu_core_account_most_bytes(account) < bytes || excess + more > 0)
 				continue;
 			excess += more;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Where backing is: host memory first, then disk, within what users and groups of processes may
- * have; who returns last goes to disk, who returns next comes up.
+ * Where backing goes: host memory first, then disk, within the bounds of users and groups of
+ * processes. Backing of the program that runs last moves to disk; that of the next one moves up.
  */
 
 #include "core/test-script.h"
@@ -24,7 +24,7 @@ static void say(struct script *s, uint64_t client, struct slu_message *m,
 	script_step(s);
 }
 
-/* Wants @mib more than it holds, of either. */
+/* Wants @mib more than it holds, in host memory or on disk. */
 static void want(struct script *s, uint64_t client, uint64_t backing_mib, uint64_t disk_mib)
 {
 	struct slu_message m = { .want = { .account = { SLU_TIER_PAGEABLE, 0 },
@@ -75,7 +75,9 @@ static void join(struct script *s, uint64_t client)
 	script_join(s, client, client, &hello);
 }
 
-/* Holds so much from now on. The others hold what they did, and give up their slack if asked. */
+/*
+ * The client holds so much from now on. The others hold what they did and give up slack if asked.
+ */
 static void own(struct script *s, uint64_t client, uint64_t backing_mib, uint64_t disk_mib)
 {
 	static uint64_t held_mib[SCRIPT_CLIENTS];
@@ -150,7 +152,7 @@ static void who_cannot_have_bytes_on_disk_gets_none(void **state)
 	script_end(&s);
 }
 
-/* Else asking, granting and refusing would go round for ever. */
+/* Otherwise asking, granting and refusing would repeat for ever. */
 static void a_disk_that_refused_is_left_alone_for_a_while(void **state)
 {
 	struct script s;
@@ -192,13 +194,13 @@ static void a_denial_tells_a_full_disk_from_a_budget_that_is_used_up(void **stat
 	sums_full(&s, 1, DISK, 0, 80);
 	want(&s, 1, 80, 80);
 	expect_denial(&s, "(memory.disk_folder) is full");
-	/* the disk has free bytes again, and now it is the budget */
+	/* the disk has free bytes again, so now the budget is the obstacle */
 	script_pass(&s, 2000);
 	want(&s, 1, 80, 80);
 	sums(&s, 1, DISK, 80);
 	want(&s, 1, 200, 120);
 	expect_denial(&s, "disk (memory.disk_max) are used up");
-	/* its disk failed: it asks for none any more */
+	/* its disk failed: it no longer asks for any */
 	want(&s, 1, 200, 0);
 	expect_denial(&s, "(memory.disk_folder) did not take what was written");
 	script_end(&s);
@@ -227,7 +229,7 @@ static void programs_of_one_user_share_their_bound(void **state)
 	}
 	own(&s, 1, 40, 0);
 	want(&s, 2, 20, 20);
-	/* what the first one does not use of its grant is asked back before disk is given */
+	/* the unused part of the first client's grant is taken back before any disk is granted */
 	if (!limit(&s, 2, DISK)) {
 		sums(&s, 1, PAGEABLE, 40);
 		script_pass(&s, 50);
@@ -237,7 +239,7 @@ static void programs_of_one_user_share_their_bound(void **state)
 	sums(&s, 2, DISK, 20);
 	want(&s, 2, 40, 40);
 	assert_non_null(script_find(&s, 2, SLU_MSG_DENY));
-	/* the other user is not concerned */
+	/* the other user is not affected */
 	want(&s, 3, 45, 45);
 	assert_true(limit(&s, 3, PAGEABLE) >= 45);
 	script_end(&s);
@@ -263,7 +265,7 @@ static void a_program_is_bound_by_each_group_that_it_is_in(void **state)
 	script_end(&s);
 }
 
-/* One runs, two wait; the next one's bytes are on disk, those of the last in memory. */
+/* One runs, two wait; the bytes of the next are on disk, those of the last in memory. */
 static void who_is_next_comes_up_and_who_is_last_goes_down(void **state)
 {
 	struct script s;
@@ -281,7 +283,7 @@ static void who_is_next_comes_up_and_who_is_last_goes_down(void **state)
 	script_want(&s, 3, 0, 64, true);
 	assert_int_equal(script_state(&s, 1), SLU_CORE_RUNNING);
 	script_pass(&s, 20);
-	/* the last one gives up host memory, and gets bytes on disk for it */
+	/* the last one gives up host memory and gets bytes on disk instead */
 	assert_int_equal(limit(&s, 3, PAGEABLE), 0);
 	assert_int_equal(limit(&s, 3, DISK), 64);
 	assert_int_equal(limit(&s, 1, PAGEABLE), 64);

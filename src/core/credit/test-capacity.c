@@ -22,7 +22,7 @@ static void test_rule_14_a_refusal_leaves_nothing_free(void **state)
 	slu_core_capacity_deinit(&c);
 }
 
-static void test_rule_16_it_rises_by_parts_and_each_refusal_doubles_the_wait(void **state)
+static void test_rule_16_the_estimate_rises_in_steps_and_each_refusal_doubles_the_wait(void **state)
 {
 	struct slu_core_capacity c;
 	struct slu_core_account a;
@@ -54,7 +54,7 @@ static void test_rule_16_it_rises_by_parts_and_each_refusal_doubles_the_wait(voi
 	slu_core_capacity_deinit(&c);
 }
 
-static void test_rule_16_outsiders_bound_it_from_above_and_what_is_held_from_below(void **state)
+static void test_rule_16_the_estimate_lies_between_held_bytes_and_what_outsiders_leave(void **state)
 {
 	struct slu_core_capacity c;
 	struct slu_core_account a;
@@ -74,7 +74,7 @@ static void test_rule_16_outsiders_bound_it_from_above_and_what_is_held_from_bel
 	slu_core_capacity_deinit(&c);
 }
 
-static void test_a_client_that_holds_more_than_was_believed_is_believed(void **state)
+static void test_a_client_that_holds_more_raises_the_estimate(void **state)
 {
 	struct slu_core_capacity c;
 	struct slu_core_account a;
@@ -111,10 +111,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rule_14_a_refusal_leaves_nothing_free),
-		cmocka_unit_test(test_rule_16_it_rises_by_parts_and_each_refusal_doubles_the_wait),
 		cmocka_unit_test(
-			test_rule_16_outsiders_bound_it_from_above_and_what_is_held_from_below),
-		cmocka_unit_test(test_a_client_that_holds_more_than_was_believed_is_believed),
+			test_rule_16_the_estimate_rises_in_steps_and_each_refusal_doubles_the_wait),
+		cmocka_unit_test(
+			test_rule_16_the_estimate_lies_between_held_bytes_and_what_outsiders_leave),
+		cmocka_unit_test(test_a_client_that_holds_more_raises_the_estimate),
 		cmocka_unit_test(test_a_budget_is_not_learned),
 	};
 

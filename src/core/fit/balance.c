@@ -13,14 +13,14 @@
 #include "core/send.h"
 #include "core/timeline.h"
 
-#define WINDOW_PARTS 16 /* a window grows by this part of the device at least, or to its end */
+#define WINDOW_PARTS 16 /* a window grows by at least this part of the device, or to its goal */
 
 enum {
 	RANK_IDLE_SLACK,
 	RANK_SLACK,
 	RANK_IDLE,
-	RANK_PEAK,   /* not for what is fetched ahead */
-	RANK_WINDOW, /* LAUNCH: what is there beyond what the turns that are open leave to it */
+	RANK_PEAK,   /* does not yield to bytes fetched ahead */
+	RANK_WINDOW, /* LAUNCH: bytes beyond what the open turns leave to the window */
 	RANK_WAITING,
 	RANK_NEXT,
 };
@@ -32,8 +32,8 @@ struct balance {
 	int device;		 /* or SLU_CORE_PLAN_PINNED */
 	int64_t short_now_bytes; /* what open groups lack */
 	int64_t short_ahead_bytes;
-	struct slu_core_group *next; /* its bytes are fetched ahead; or NULL */
-	const char *asker;	     /* name of who lacks, for the reason */
+	struct slu_core_group *next; /* the group whose bytes are fetched ahead, or NULL */
+	const char *asker;	     /* name of the program that lacks bytes, for the reason */
 };
 
 static struct slu_core_account *account_of(const struct balance *b, struct slu_core_client *client)
@@ -62,8 +62,8 @@ static bool has_window(const struct slu_core_account *account)
 }
 
 /*
- * What is fetched ahead: what the turn cannot begin without, and in LAUNCH as much of the working
- * set as fits.
+ * What is fetched ahead: the bytes without which the turn cannot begin, and in LAUNCH as much of
+ * the working set as fits.
  */
 static uint64_t ahead_of(const struct slu_core_account *account)
 {
@@ -76,16 +76,16 @@ static uint64_t ahead_of(const struct slu_core_account *account)
 }
 
 /*
- * What others give up bytes for in a turn: that, and as much as fits of what the
- * driver pages, which comes when it is touched and not before. A larger window comes out of what is
- * free.
+ * The bytes for which others give up theirs in a turn: the same, and as much as fits of the memory
+ * that the driver pages, which comes when it is touched and not before. A larger window uses free
+ * bytes only.
  */
 static uint64_t target_of(const struct slu_core_account *account)
 {
 	return ahead_of(account) + (account->seat ? account->seat->paged_bytes : 0);
 }
 
-/* A window that can become larger by a part worth a message. */
+/* Whether a window can grow by a part that is worth a message. */
 static bool window_can_grow(const struct slu_core_account *account)
 {
 	uint64_t most = SLU_MIN(goal_of(account), slu_core_account_most_bytes(account));
@@ -95,7 +95,10 @@ static bool window_can_grow(const struct slu_core_account *account)
 	       (most == goal_of(account) || most - account->limit_bytes >= step);
 }
 
-/* Whether its program waits for a larger window, if that is the goal, or exchanges in this one. */
+/*
+ * Whether the program waits for a larger window, if it has this goal, or exchanges units in its
+ * own.
+ */
 static bool window_waits(const struct slu_core_account *account, uint64_t goal_bytes)
 {
 	const struct slu_msg_want *want = &account->seat->want;
@@ -104,7 +107,7 @@ static bool window_waits(const struct slu_core_account *account, uint64_t goal_b
 	return SLU_MIN(wished, goal_bytes) > account->limit_bytes;
 }
 
-/* Rule 12: what was last told of the goal would make the program do the wrong thing. */
+/* Rule 12: the goal sent last would make the program do the wrong thing. */
 static bool goal_is_stale(const struct slu_core_account *account)
 {
 	if (has_window(account))
@@ -116,7 +119,7 @@ static bool goal_is_stale(const struct slu_core_account *account)
 		account->goal_bytes > goal_of(account));
 }
 
-/* What it has is less than it cannot do without, or less than it works with. */
+/* Whether the limit is below the need or below the working set. */
 static bool account_lacks_bytes(const struct slu_core_account *account)
 {
 	return account->limit_bytes < need_of(account) ||
@@ -146,7 +149,7 @@ static void fill_now(struct balance *b, struct slu_core_account *account)
 	b->asker = account->client->name;
 }
 
-/* What counts as held may still be under way over the bus: that it is there is told by READY. */
+/* Bytes that count as held may still be on their way over the bus; READY says that they arrived. */
 static bool is_filling_on(const struct balance *b, const struct slu_core_group *group)
 {
 	struct slu_core_client *client;
@@ -164,7 +167,7 @@ static bool is_filling_on(const struct balance *b, const struct slu_core_group *
 	return false;
 }
 
-/* Return: whether anybody is filling: then nothing is fetched ahead. */
+/* Return: whether a group is filling; then nothing is fetched ahead. */
 static bool fill_open(struct balance *b)
 {
 	bool is_filling = false;
@@ -197,7 +200,7 @@ static bool fetches_ahead(const struct slu_core_account *account)
 	       slu_core_account_slack_bytes(account) > 0;
 }
 
-/* Stops whoever is fetched ahead, but @except. */
+/* Stops fetching ahead for all accounts but @except. */
 static void cancel_ahead(struct balance *b, const struct slu_core_account *except)
 {
 	struct slu_core_account *account;
@@ -210,11 +213,11 @@ static void cancel_ahead(struct balance *b, const struct slu_core_account *excep
 					    account->client->name);
 }
 
-/* Raises the limit as far as bytes are free and the credit for guesses goes. */
+/* Raises the limit as far as free bytes and the credit for guesses allow. */
 static void account_fetch_ahead(struct balance *b, struct slu_core_account *account)
 {
 	struct slu_core_device *device = b->core->devices[b->device];
-	/* what an earlier guess left open counts anew */
+	/* the open rest of an earlier guess counts again */
 	bool is_fetching = account->pace == SLU_PACE_AHEAD && device->guess_bytes;
 	uint64_t from = is_fetching ? account->limit_bytes : account->held_bytes;
 	uint64_t limit = SLU_MIN(ahead_of(account), slu_core_account_most_ahead_bytes(account));
@@ -273,7 +276,7 @@ static int64_t coming_bytes(const struct balance *b)
 	return coming;
 }
 
-/* Who moves out of the device now; it keeps that direction while it makes progress. */
+/* The group that moves out of the device now; it keeps that direction while it makes progress. */
 static struct slu_core_group *mover_out(const struct balance *b)
 {
 	const struct slu_core_account *account;
@@ -289,7 +292,7 @@ static struct slu_core_group *mover_out(const struct balance *b)
 	return NULL;
 }
 
-/* Below this an account is not lowered for others. */
+/* An account is not lowered below this for others. */
 static uint64_t kept_bytes(const struct slu_core_account *account)
 {
 	const struct slu_core_group *group = account->client->group;
@@ -301,7 +304,7 @@ static uint64_t kept_bytes(const struct slu_core_account *account)
 	return account->seat ? 0 : account->client->staging_bytes;
 }
 
-/* What a program that runs needed a moment ago it will need again: not for fetching ahead. */
+/* A running program will need again what it needed a moment ago: not for fetching ahead. */
 static uint64_t peak_bytes(const struct slu_core_account *account)
 {
 	return account->seat && slu_core_group_is_open(account->client->group)
@@ -317,7 +320,7 @@ static bool may_be_taken(struct slu_core *core, const struct slu_core_account *a
 			       slu_core_after(account->raised_ns, core->config.round_trip_ns));
 }
 
-/* Besides copies: staging, and in a turn what is MAPPED. */
+/* Pinned bytes besides copies: staging, and in a turn what is MAPPED. */
 static uint64_t kept_pinned(const struct slu_core_account *account)
 {
 	const struct slu_core_client *client = account->client;
@@ -412,8 +415,9 @@ static void account_cut(const struct balance *b, struct slu_core_account *accoun
 }
 
 /*
- * What may be charged if the reserve is kept from all who are at rest. It may be less than is held:
- * then bytes leave though nobody lacks any, and the reserve is free for outsiders and for drivers.
+ * What may be charged if no program at rest may use the reserve. This can be less than is held:
+ * then bytes leave although no program lacks any, so that outsiders and drivers find the reserve
+ * free.
  */
 static int64_t most_charge(const struct slu_core_capacity *capacity)
 {
@@ -435,7 +439,9 @@ static void victims_take(struct balance *b)
 	mover = mover_out(b);
 	n = find_victims(b);
 	qsort(b->core->victims, n, sizeof(*b->core->victims), compare_victims);
-	/* what one account gives of several ranks is one LIMIT: less to say, sooner begun */
+	/*
+	 * cuts of several ranks from one account become one LIMIT: fewer messages, an earlier begin
+	 */
 	for (size_t i = 0; i < n; i++) {
 		const struct slu_core_victim *v = &b->core->victims[i];
 		struct slu_core_account *account = v->account;
@@ -476,7 +482,7 @@ static void empty_parked(struct slu_core *core)
 	}
 }
 
-/* The figures of open groups and of the next ones, for all that follows. */
+/* Plans open groups and the next ones; the functions below use the figures. */
 static bool plan_goals(struct slu_core *core)
 {
 	struct slu_core_plan plan = {
@@ -531,7 +537,7 @@ void slu_core_balance(struct slu_core *core)
 		victims_take(&b);
 		slu_core_staging_shrink(core);
 	} else {
-		/* only while nothing may be closed; nobody is given anything then */
+		/* only while nothing may be closed; no bytes are granted then */
 		assert(core->is_in_grace);
 	}
 }

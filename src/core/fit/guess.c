@@ -6,8 +6,8 @@
 #include "base/util.h"
 #include "core/group.h"
 
-#define TURN_PARTS   8 /* a turn gives this part of the device */
-#define MEMORY_PARTS 8 /* the last guess has this part in how sure the next one is */
+#define TURN_PARTS   8 /* each turn adds this part of the device */
+#define MEMORY_PARTS 8 /* the weight of the last guess in how sure the next one is */
 
 void slu_core_guess_init(struct slu_core_device *device)
 {
@@ -21,7 +21,7 @@ static void judge(struct slu_core_device *device, bool is_right)
 {
 	unsigned sure = device->guess_sure_percent * (MEMORY_PARTS - 1);
 
-	/* rounded towards the truth, so that it arrives there */
+	/* rounded towards the result, so that it gets there */
 	device->guess_sure_percent =
 		is_right ? (sure + 100 + MEMORY_PARTS - 1) / MEMORY_PARTS : sure / MEMORY_PARTS;
 	if (is_right)

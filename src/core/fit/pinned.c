@@ -6,10 +6,10 @@
 #include "core/group.h"
 #include "core/send.h"
 
-#define RESTED_NS  (10 * SLU_NS_PER_S) /* a rest after which copies go to others */
-#define REFUSED_NS (10 * SLU_NS_PER_S) /* the driver had no more: nothing is given meanwhile */
+#define RESTED_NS  (10 * SLU_NS_PER_S) /* after this rest copies go to others */
+#define REFUSED_NS (10 * SLU_NS_PER_S) /* how long a refusal by the driver stops grants */
 
-/* Programs take turns there: together they have more than it holds. */
+/* Whether programs take turns there: together they have more than the device holds. */
 static bool is_contested(const struct slu_core *core, unsigned device)
 {
 	const struct slu_core_group *first = NULL;
@@ -30,7 +30,7 @@ static bool is_contested(const struct slu_core *core, unsigned device)
 	return is_shared && bytes > slu_core_capacity_bytes(&core->devices[device]->capacity);
 }
 
-/* The host copies of a client that are worth pinning. What cannot move has none. */
+/* The host copies of a client that are worth pinning. Memory that cannot move has none. */
 static uint64_t copies_bytes(const struct slu_core *core, const struct slu_core_client *client)
 {
 	uint64_t bytes = 0;
@@ -45,7 +45,7 @@ static uint64_t copies_bytes(const struct slu_core *core, const struct slu_core_
 	return bytes;
 }
 
-/* What it has pinned memory for besides copies. */
+/* Pinned bytes of the client for other uses than copies. */
 static uint64_t others_bytes(const struct slu_core_client *client)
 {
 	return SLU_MAX(client->staging_bytes, client->pinned_goal_bytes);
@@ -94,7 +94,7 @@ static uint64_t staging_lack(const struct slu_core *core)
 	return bytes;
 }
 
-/* What open groups are still to get for MAPPED. */
+/* What open groups still lack for MAPPED. */
 static uint64_t mapped_lack(const struct slu_core *core)
 {
 	const struct slu_core_client *client;
@@ -107,7 +107,7 @@ static uint64_t mapped_lack(const struct slu_core *core)
 	return bytes;
 }
 
-/* What lowerings under way will still free. */
+/* The bytes that lowerings on their way will free. */
 static uint64_t coming_bytes(struct slu_core *core)
 {
 	const struct slu_core_client *client;
@@ -165,7 +165,7 @@ static void pass_nobody(struct slu_core *core)
 		client->is_passed_over = false;
 }
 
-/* Those who move last give copies up, or only those who have rested for long. */
+/* Clients that move last give up copies; with @is_rested only those that rested for long. */
 static void take(struct slu_core *core, uint64_t lack_bytes, bool is_rested)
 {
 	struct slu_core_client *client;

@@ -7,7 +7,7 @@
 #include "core/group.h"
 #include "core/send.h"
 
-/* What the next group still lacks of host memory, after it was given what is free. */
+/* The host memory that the next group still lacks after it got all that is free. */
 static uint64_t raise_next(struct slu_core *core, struct slu_core_client *client)
 {
 	struct slu_core_account *backing = &client->pageable;
@@ -25,7 +25,7 @@ static uint64_t raise_next(struct slu_core *core, struct slu_core_client *client
 	return slu_sub_floor(target, limit);
 }
 
-/* What lowerings under way will still free. */
+/* The bytes that lowerings on their way will free. */
 static uint64_t coming_bytes(const struct slu_core *core)
 {
 	const struct slu_core_account *backing;
@@ -52,7 +52,7 @@ static bool may_go_down(struct slu_core *core, const struct slu_core_client *cli
 						    core->config.round_trip_ns));
 }
 
-/* Whether @a runs later than @b, and its backing goes first. */
+/* Whether @a runs later than @b, so that its backing goes first. */
 static bool goes_before(const struct slu_core_client *a, const struct slu_core_client *b)
 {
 	return a->group->place > b->group->place;
@@ -78,9 +78,9 @@ static uint64_t largest_bytes(const struct slu_core_client *client)
 }
 
 /*
- * Lowers the host memory of @client by at most @bytes, with bytes on disk for what it holds of
- * them. Units are whole: the grant on disk is larger by one (rule 11). Return: how much it was
- * lowered by.
+ * Lowers the host memory of @client by at most @bytes and grants disk for what it holds of them.
+ * Units move as a whole, so the grant on disk is larger by one unit (rule 11). Return: by how much
+ * it was lowered.
  */
 static uint64_t send_down(struct slu_core *core, struct slu_core_client *client, uint64_t bytes)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Who gets pinned memory for host copies (rule 42), by script. */
+/* Which programs get pinned memory for host copies (rule 42), by script. */
 
 #include "core/test-script.h"
 
@@ -42,7 +42,7 @@ static void begin(struct script *s, uint64_t pinned_mib)
 	script_begin(s, &config, 100);
 }
 
-static void test_rule_41_programs_that_fit_get_none(void **state)
+static void test_rule_42_programs_that_fit_get_no_pinned_copies(void **state)
 {
 	struct script s;
 
@@ -58,7 +58,7 @@ static void test_rule_41_programs_that_fit_get_none(void **state)
 	script_end(&s);
 }
 
-static void test_rule_41_who_takes_turns_gets_them_in_the_order_of_turns(void **state)
+static void test_rule_42_copies_are_pinned_in_the_order_of_turns(void **state)
 {
 	struct script s;
 
@@ -71,7 +71,10 @@ static void test_rule_41_who_takes_turns_gets_them_in_the_order_of_turns(void **
 	script_obey(&s, 1, 70, true);
 	script_want(&s, 2, 0, 80, true);
 	script_step(&s);
-	/* the one that runs has all, the next one the rest; mode LAUNCH has no use for it */
+	/*
+	 * the running program has all, the next one the rest; mode LAUNCH does not use pinned
+	 * copies
+	 */
 	assert_int_equal(pinned_limit(&s, 1), 80);
 	assert_int_equal(pinned_limit(&s, 2), 60);
 	assert_int_equal(pinned_limit(&s, 3), 10);
@@ -79,7 +82,7 @@ static void test_rule_41_who_takes_turns_gets_them_in_the_order_of_turns(void **
 	script_end(&s);
 }
 
-static void test_rule_41_copies_yield_to_the_staging_of_who_comes(void **state)
+static void test_rule_42_copies_yield_to_the_staging_of_a_new_client(void **state)
 {
 	struct script s;
 
@@ -103,7 +106,7 @@ static void test_rule_41_copies_yield_to_the_staging_of_who_comes(void **state)
 	script_end(&s);
 }
 
-static void test_rule_41_who_rested_long_gives_copies_up(void **state)
+static void test_rule_42_a_program_that_rested_long_gives_up_copies(void **state)
 {
 	struct script s;
 
@@ -118,7 +121,7 @@ static void test_rule_41_who_rested_long_gives_copies_up(void **state)
 	sums_pinned(&s, 1, pinned_limit(&s, 1));
 	assert_int_equal(pinned_limit(&s, 1), 90);
 	assert_int_equal(pinned_limit(&s, 2), 10);
-	/* the first one ends its work, the second one begins */
+	/* the first program ends its work, the second begins */
 	script_idle(&s, 1, 0);
 	script_want(&s, 2, 0, 80, true);
 	script_pass(&s, 200);
@@ -137,10 +140,10 @@ static void test_rule_41_who_rested_long_gives_copies_up(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rule_41_programs_that_fit_get_none),
-		cmocka_unit_test(test_rule_41_who_takes_turns_gets_them_in_the_order_of_turns),
-		cmocka_unit_test(test_rule_41_copies_yield_to_the_staging_of_who_comes),
-		cmocka_unit_test(test_rule_41_who_rested_long_gives_copies_up),
+		cmocka_unit_test(test_rule_42_programs_that_fit_get_no_pinned_copies),
+		cmocka_unit_test(test_rule_42_copies_are_pinned_in_the_order_of_turns),
+		cmocka_unit_test(test_rule_42_copies_yield_to_the_staging_of_a_new_client),
+		cmocka_unit_test(test_rule_42_a_program_that_rested_long_gives_up_copies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,7 +39,7 @@ static size_t n_groups(const struct slu_core *core, unsigned device)
 	return n;
 }
 
-/* The first of the timeline that waits there; or NULL. */
+/* The first waiting group in the timeline of the device, or NULL. */
 static const struct slu_core_group *device_waiter(const struct slu_core *core, unsigned device)
 {
 	const struct slu_core_group *group, *first = NULL;
@@ -87,7 +87,7 @@ static bool lacks_memory(const struct slu_core_group *group)
 	       group->why.kind == SLU_CORE_WHY_PINNED;
 }
 
-/* Why a turn that could be over for @asker by its length is not. */
+/* Why a turn that is long enough to end for @asker goes on. */
 static void describe_length(const struct slu_core *core, const struct slu_core_group *group,
 			    const struct slu_core_group *asker, char *ret_text, size_t size)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* How a device is shared, in words, on one of 100. */
+/* The sentences that say how a device is shared, on one of 100 MiB. */
 
 #include "core/test-script.h"
 
@@ -30,7 +30,7 @@ static void begin(struct script *s, const char *policy, uint64_t each_mib)
 	assert_int_equal(script_state(s, 1), SLU_CORE_RUNNING);
 }
 
-static void test_nothing_is_said_of_a_device_that_nobody_uses(void **state)
+static void test_an_unused_device_has_no_sentence(void **state)
 {
 	struct script s;
 
@@ -41,7 +41,7 @@ static void test_nothing_is_said_of_a_device_that_nobody_uses(void **state)
 	script_end(&s);
 }
 
-static void test_where_everything_fits_there_are_no_turns(void **state)
+static void test_programs_that_fit_together_take_no_turns(void **state)
 {
 	struct script s;
 
@@ -53,8 +53,10 @@ static void test_where_everything_fits_there_are_no_turns(void **state)
 	script_end(&s);
 }
 
-/* Two share their turns, a third waits for both: it names the one that the device shows. */
-static void test_who_waits_names_who_has_the_device(void **state)
+/*
+ * Two programs share their turns, a third waits for both: it names the one that the device shows.
+ */
+static void test_a_waiting_program_names_the_holder(void **state)
 {
 	struct script s;
 
@@ -142,9 +144,9 @@ static void test_the_slice_of_a_level_is_shown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_nothing_is_said_of_a_device_that_nobody_uses),
-		cmocka_unit_test(test_where_everything_fits_there_are_no_turns),
-		cmocka_unit_test(test_who_waits_names_who_has_the_device),
+		cmocka_unit_test(test_an_unused_device_has_no_sentence),
+		cmocka_unit_test(test_programs_that_fit_together_take_no_turns),
+		cmocka_unit_test(test_a_waiting_program_names_the_holder),
 		cmocka_unit_test(test_a_long_turn_is_explained),
 		cmocka_unit_test(test_the_slice_of_a_level_is_shown),
 	};

@@ -10,7 +10,7 @@
 #include "core/sched/turns.h"
 #include "core/send.h"
 
-#define STALL_NS (SLU_NS_PER_S / 2) /* a large unit may take so long */
+#define STALL_NS (SLU_NS_PER_S / 2) /* a large unit may take this long */
 
 void slu_core_turns_progress(struct slu_core *core, struct slu_core_group *group)
 {
@@ -94,8 +94,8 @@ static bool has_turn(const struct slu_core_group *group)
 }
 
 /*
- * A seat that wants to run and cannot yet, one of a lost member too. In mode LAUNCH the gate opens
- * at once; the first command can run when its window is as large as the command (rule 19).
+ * A seat that wants to run and cannot yet, also that of a lost member. In mode LAUNCH the gate
+ * opens at once; the first command can run when the window is as large as the command (rule 19).
  */
 static bool is_filling(const struct slu_core_seat *seat)
 {
@@ -118,7 +118,7 @@ static bool is_still_filling(const struct slu_core_group *group)
 	return false;
 }
 
-/* Everything that wants to run waits for bytes: it uses nothing, though it has its turn. */
+/* Every seat that wants to run waits for bytes: the group uses nothing although it has its turn. */
 static bool is_lacking(const struct slu_core_group *group)
 {
 	const struct slu_core_client *client;
@@ -131,8 +131,8 @@ static bool is_lacking(const struct slu_core_group *group)
 }
 
 /*
- * Pauses are told from the time before the first turn, of which nothing follows; and a rest from
- * the moment between two launches at which a turn was closed.
+ * The time before the first turn is no pause, since nothing follows from it; and the moment between
+ * two launches in which a turn was closed is no rest.
  */
 static void note_rest(struct slu_core *core, struct slu_core_group *group, bool is_runnable)
 {
