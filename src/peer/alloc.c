@@ -143,7 +143,7 @@ static int alloc_alone(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *
 	return 0;
 }
 
-/* It is our turn, there is credit, and no command in front needs that credit. */
+/* In a turn, with credit that no command in front needs. */
 static bool alloc_may_be_on_device(const struct slu_peer *peer, uint64_t now_ns,
 				   const struct slu_peer_device *d, const struct slu_unit *u)
 {
@@ -160,7 +160,7 @@ static uint64_t device_program_bytes(const struct slu_peer_device *d)
 	return d->owned_bytes - d->device_only_bytes;
 }
 
-/* Some programs ask for less and less until they succeed: report one of these requests. */
+/* Some programs ask for less and less until they succeed: report only one of these requests. */
 void slu_peer_alloc_exceeds(struct slu_peer *peer, uint64_t now_ns, unsigned index, uint64_t bytes,
 			    uint64_t owned_bytes, uint64_t visible_bytes)
 {
@@ -321,7 +321,7 @@ void slu_peer_alloc_freeze(struct slu_peer *peer, uint64_t now_ns, struct slu_un
 	slu_peer_alloc_thaw(peer);
 	if (a->held_bytes > a->limit_bytes)
 		a->is_due = true;
-	/* a command on another device uses it where it is, or need not any more */
+	/* a command on another device uses it where it is, or no longer needs it */
 	if (peer->n_devices > 1)
 		slu_peer_wake_all(peer);
 	slu_peer_reports_touch(peer, now_ns);

@@ -130,7 +130,7 @@ void slu_peer_connection_fill_hello(struct slu_peer *peer, struct slu_msg_hello 
 	}
 }
 
-/* A part of what the turn gives, or nothing yet; the rest follows as others leave. */
+/* A part of what the turn gives, or nothing yet; the rest follows when others leave. */
 static bool limit_is_partial(const struct slu_peer_account *a, const struct slu_msg_limit *limit)
 {
 	return limit->pace != SLU_PACE_NONE && limit->limit_bytes >= a->limit_bytes &&
@@ -230,7 +230,7 @@ static void take_deny(struct slu_peer *peer, uint64_t now_ns, const struct slu_m
 	if (deny->account.tier != SLU_TIER_DEVICE || deny->account.device >= peer->n_devices)
 		return;
 	d = &peer->devices[deny->account.device];
-	/* void if it crossed with what it denies; but the daemon should know what we want */
+	/* void if it crossed with the thing it denies; but the daemon should know the need */
 	if (!slu_peer_want_is_unmet(peer, deny->account.device)) {
 		d->want_is_due = true;
 		return;

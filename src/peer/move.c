@@ -15,7 +15,7 @@
 #include "peer/internal.h"
 #include "place/place.h"
 
-/* Moves under way in one direction: at least so many, more while they are small. */
+/* Moves under way in one direction: at least this many, more while they are small. */
 #define MOVES_MIN 2
 #define N_CHUNKS  4 /* a mover pins two, and should find the next units ready */
 
@@ -94,7 +94,7 @@ struct slu_unit *slu_peer_move_promotable(const struct slu_peer *peer,
 				slu_sub_floor(d->account.goal_bytes, d->account.held_bytes));
 	struct slu_unit *u;
 
-	/* absent units have the free bytes first, or the device is never complete */
+	/* absent units get the free bytes first; otherwise the device is never complete */
 	if (!slu_peer_move_uses_map(peer, d) || peer->is_alone || most == 0 || d->n_absent ||
 	    d->place_bytes[SLU_PLACE_MAPPED] == 0)
 		return NULL;
@@ -273,13 +273,13 @@ static bool fetches_working_set(const struct slu_peer *peer, const struct slu_pe
 					      : slu_peer_move_may_fill(peer, d);
 }
 
-/* In a turn: what is away and fits neither the device now nor the goal is to be mapped. */
+/* In a turn: a unit that is away and fits neither the device now nor the goal is to be mapped. */
 static bool device_maps(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
 	if (!slu_peer_move_uses_map(peer, d) || !slu_peer_turn_may_run(peer, d) || peer->is_alone ||
 	    d->account.goal_is_past)
 		return false;
-	/* a unit that still fits the goal waits for the limit to get there */
+	/* a unit that still fits the goal waits until the limit reaches it */
 	return !unit_next_in(d, slu_sub_floor(d->account.goal_bytes, d->account.held_bytes),
 			     SLU_PLACE_IN_ANY);
 }
@@ -316,7 +316,7 @@ static struct slu_unit *move_choose_in(const struct slu_peer *peer, const struct
 	slu_peer_tally_note_scan(d);
 	u = slu_place_next_map(&d->units,
 			       slu_sub_floor(peer->pinned.limit_bytes, peer->pinned.held_bytes));
-	/* others leave for it: it is mapped only where that does not help, to be out of the way */
+	/* others leave for it: it is mapped only if that does not help, to be out of the way */
 	return u && u->device_only && share_gets_free(peer, d) ? NULL : u;
 }
 
@@ -368,7 +368,7 @@ static bool move_waits_for_window(struct slu_peer *peer, uint64_t now_ns, unsign
 	return true;
 }
 
-/* The bus must be busy between two units; what is under way must be cancelled soon. */
+/* The bus must stay busy between two units, and moves must be cancelled quickly. */
 static bool move_may_begin(const struct slu_peer *peer, const struct slu_peer_device *d,
 			   unsigned way)
 {
@@ -407,7 +407,7 @@ void slu_peer_move_step(struct slu_peer *peer, uint64_t now_ns, unsigned index)
 			move_begin(peer, index, u, way, move_free_slot(d, way), moving);
 		}
 	}
-	/* without a daemon the limit follows what the driver gave */
+	/* without a daemon the limit follows what the driver granted */
 	if (peer->is_alone)
 		d->account.limit_bytes = d->account.held_bytes;
 }

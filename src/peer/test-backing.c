@@ -4,7 +4,7 @@
 
 #include "peer/test-fixture.h"
 
-/* A unit allocated off turn whose backing is on disk, since host memory has no credit. */
+/* A unit allocated off turn whose backing is on disk, because host memory has no credit. */
 static struct slu_unit *on_disk(struct fixture *f, uint64_t bytes)
 {
 	struct slu_unit *u = fixture_unit(f, bytes);
@@ -23,7 +23,7 @@ static void shifted(struct fixture *f, struct slu_unit *u, enum slu_shift_result
 	fixture_step(f);
 }
 
-/* Ends a unit whose backing is on the way. */
+/* Finishes a unit whose backing is on its way. */
 static void end(struct fixture *f)
 {
 	for (unsigned i = 0; i < f->n_units; i++)
@@ -45,7 +45,7 @@ static void rule_4_an_extent_is_taken_before_the_allocation(void **state)
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_RESERVE);
 	assert_int_equal(fixture_held(&f, DISK), 15);
 	fixture_step(&f);
-	/* what is reserved is nobody else's */
+	/* no other allocation may use reserved bytes */
 	v = fixture_unit(&f, 6);
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, v), SLU_PEER_E_WAIT);
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_IN_RAM);
@@ -80,7 +80,7 @@ static void a_full_disk_refuses_the_allocation_and_says_so(void **state)
 	want = fixture_said(&f, SLU_MSG_WANT);
 	assert_non_null(want);
 	assert_int_equal(want->want.account.tier, SLU_TIER_PAGEABLE);
-	/* asked for ahead, then exactly, then it is over */
+	/* requested ahead, then exactly, then denied */
 	fixture_deny(&f, PAGEABLE);
 	fixture_deny(&f, PAGEABLE);
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_DENIED);
@@ -130,7 +130,7 @@ static void the_last_used_unit_shifts_down_last(void **state)
 	fixture_limit(&f, DISK, 1, 40, 40, SLU_PACE_NONE);
 	assert_ptr_equal(f.shift, old);
 	assert_int_equal(old->shift, SLU_SHIFT_DOWN);
-	/* until it is done it counts on both sides */
+	/* until the shift is done the unit counts on both sides */
 	assert_int_equal(fixture_held(&f, PAGEABLE), 40);
 	assert_int_equal(fixture_held(&f, DISK), 20);
 	shifted(&f, old, SLU_SHIFT_DONE);
@@ -154,14 +154,14 @@ static void backing_shifts_up_when_the_daemon_says_ahead(void **state)
 	u->last_use = 1;
 	v->last_use = 2;
 	fixture_limit(&f, PAGEABLE, 1, 30, 30, SLU_PACE_NONE);
-	assert_null(f.shift); /* that is for allocations */
+	assert_null(f.shift); /* this limit is for allocations */
 	fixture_limit(&f, PAGEABLE, 2, 30, 40, SLU_PACE_AHEAD);
 	assert_ptr_equal(f.shift, v);
 	shifted(&f, v, SLU_SHIFT_DONE);
 	assert_int_equal(v->place, SLU_PLACE_RAM);
 	assert_false(v->on_disk);
 	assert_int_equal(fixture_held(&f, DISK), 20);
-	assert_null(f.shift); /* half of it fits */
+	assert_null(f.shift); /* only half of it fits */
 	end(&f);
 }
 
@@ -185,7 +185,7 @@ static void a_turn_cancels_a_shift(void **state)
 	assert_int_equal(u->moving, SLU_MOVING_IN);
 	assert_int_equal(fixture_held(&f, DISK), 0);
 	fixture_moved(&f, u, SLU_MOVE_DONE);
-	/* in its place on the device only its backing changes, and the gate stays open */
+	/* on the device only its backing changes, and the gate stays open */
 	assert_ptr_equal(f.shift, u);
 	assert_true(slu_peer_view_gate_is_open(f.peer, 0));
 	shifted(&f, u, SLU_SHIFT_DONE);
@@ -240,14 +240,14 @@ static void a_failing_disk_never_fails_an_eviction(void **state)
 	fixture_step(&f);
 	assert_false(u->on_disk);
 	assert_true(away->on_disk);
-	/* more than allowed, and said so */
+	/* more than allowed, and reported */
 	assert_int_equal(fixture_sums(&f, PAGEABLE)->held_bytes, 20);
 	assert_int_equal(fixture_sums(&f, DISK)->ceiling_bytes, 20);
 	fixture_wait(&f, SLU_NS_PER_S);
 	fixture_moved(&f, u, SLU_MOVE_DONE);
 	assert_int_equal(u->place, SLU_PLACE_RAM);
 	assert_int_equal(fixture_held(&f, DEVICE0), 0);
-	/* no unit gets an extent any more, nor asks for one */
+	/* no unit gets an extent any more or asks for one */
 	fixture_limit(&f, DISK, 2, 100, 100, SLU_PACE_NONE);
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, fixture_unit(&f, 5)), SLU_PEER_E_WAIT);
 	fixture_step(&f);

@@ -37,7 +37,7 @@ static void end(struct fixture *f)
 	fixture_deinit(f);
 }
 
-static void copies_become_pinned_below_a_limit_ahead_and_no_other(void **state)
+static void copies_become_pinned_only_below_a_limit_with_pace_ahead(void **state)
 {
 	struct slu_unit *u, *v;
 	struct fixture f;
@@ -47,7 +47,7 @@ static void copies_become_pinned_below_a_limit_ahead_and_no_other(void **state)
 	u = fixture_in_ram(&f, 20);
 	v = fixture_in_ram(&f, 30);
 	fixture_limit(&f, PINNED, 1, 60, 60, SLU_PACE_NOW);
-	assert_null(f.shift); /* that is for staging and MAPPED */
+	assert_null(f.shift); /* this limit is for staging and MAPPED */
 	fixture_limit(&f, PINNED, 2, 45, 45, SLU_PACE_AHEAD);
 	assert_ptr_equal(f.shift, v); /* the largest that fits, one at a time */
 	assert_int_equal(fixture_held(&f, PINNED), 30);
@@ -57,7 +57,7 @@ static void copies_become_pinned_below_a_limit_ahead_and_no_other(void **state)
 	fixture_limit(&f, PINNED, 3, 50, 50, SLU_PACE_AHEAD);
 	assert_ptr_equal(f.shift, u);
 	shifted(&f, u, SLU_SHIFT_DONE);
-	/* both are backing as before */
+	/* both are still backing */
 	assert_int_equal(fixture_held(&f, PAGEABLE), 50);
 	assert_int_equal(fixture_held(&f, PINNED), 50);
 	end(&f);
@@ -78,7 +78,7 @@ static void a_lower_limit_takes_copies_in_a_turn_as_well(void **state)
 	assert_true(slu_peer_view_gate_is_open(f.peer, 0));
 	assert_true(u->pinned);
 	fixture_limit(&f, PINNED, 2, 5, 5, SLU_PACE_NOW);
-	assert_false(fixture_sums(&f, PINNED)->is_final); /* it will be less */
+	assert_false(fixture_sums(&f, PINNED)->is_final); /* it will fall further */
 	assert_ptr_equal(f.shift, u);
 	assert_int_equal(u->shift, SLU_SHIFT_UNPIN);
 	assert_int_equal(fixture_held(&f, PINNED), 20);
@@ -130,7 +130,7 @@ static void a_copy_on_its_way_is_cancelled_for_a_turn(void **state)
 	end(&f);
 }
 
-static void the_driver_refuses_and_the_daemon_hears_of_it(void **state)
+static void a_refusal_by_the_driver_is_reported_to_the_daemon(void **state)
 {
 	struct slu_unit *u;
 	struct fixture f;
@@ -157,14 +157,14 @@ static void copies_yield_to_staging_and_mapped_units(void **state)
 	fixture_limit(&f, PINNED, 1, 30, 30, SLU_PACE_AHEAD);
 	u = pinned(&f, 30);
 	v = fixture_in_ram(&f, 20);
-	/* a share of 30 for 50: one of them must be mapped, and only copies have the credit */
+	/* a share of 30 for 50: one unit must be mapped, and only copies have the credit */
 	fixture_limit(&f, DEVICE0, 1, 30, 30, SLU_PACE_NOW);
 	fixture_turn(&f, EPOCH(1));
 	fixture_moved(&f, u, SLU_MOVE_DONE);
 	assert_ptr_equal(f.shift, u);
 	assert_int_equal(u->shift, SLU_SHIFT_UNPIN);
 	shifted(&f, u, SLU_SHIFT_DONE);
-	f.now_ns += SLU_NS_PER_S; /* the daemon had its time to answer with a larger share */
+	f.now_ns += SLU_NS_PER_S; /* the daemon had time to answer with a larger share */
 	fixture_step(&f);
 	assert_int_equal(v->moving, SLU_MOVING_MAP);
 	fixture_moved(&f, v, SLU_MOVE_DONE);
@@ -176,11 +176,11 @@ static void copies_yield_to_staging_and_mapped_units(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(copies_become_pinned_below_a_limit_ahead_and_no_other),
+		cmocka_unit_test(copies_become_pinned_only_below_a_limit_with_pace_ahead),
 		cmocka_unit_test(a_lower_limit_takes_copies_in_a_turn_as_well),
 		cmocka_unit_test(nothing_is_pinned_while_bytes_move_or_are_about_to),
 		cmocka_unit_test(a_copy_on_its_way_is_cancelled_for_a_turn),
-		cmocka_unit_test(the_driver_refuses_and_the_daemon_hears_of_it),
+		cmocka_unit_test(a_refusal_by_the_driver_is_reported_to_the_daemon),
 		cmocka_unit_test(copies_yield_to_staging_and_mapped_units),
 	};
 

@@ -77,7 +77,7 @@ static void gate_shut(struct slu_peer *peer, uint64_t now_ns, unsigned index)
 
 /*
  * Mode MAPPED: neither limit nor goal will ever hold the allocation, but pinned memory would. The
- * daemon knows of it and had its time to answer with more.
+ * daemon knows of it and had time to answer with more.
  */
 static bool alloc_needs_rest(struct slu_peer *peer, unsigned index)
 {

@@ -128,7 +128,7 @@ static const struct slu_unit *first_backing_alloc(const struct slu_peer *peer)
 	return NULL;
 }
 
-/* The backing credit that is needed in all; 0: there is enough. */
+/* The total backing credit that is needed; 0: there is enough. */
 static uint64_t backing_want(const struct slu_peer *peer, uint64_t *ret_min)
 {
 	const struct slu_unit *first = first_backing_alloc(peer), *u;
