@@ -31,7 +31,7 @@ static int place_find(const struct slu_client *c, const struct slu_hello_device 
 	return -1;
 }
 
-/* Joins with all devices: a connection that exists starts anew. */
+/* Joins with all devices; an existing connection is replaced. */
 static void daemon_join_again(struct slu_client *c, uint64_t now_ns)
 {
 	if (c->torture) {
@@ -279,7 +279,7 @@ static uint64_t device_most_owned(const struct slu_client *c, const struct slu_c
 	return bytes ? bytes : d->total_bytes;
 }
 
-/* The bytes that the program sees: if it takes all of them, its context must still fit. */
+/* The bytes that the program sees: even if it takes all of them, its context must fit. */
 static uint64_t device_visible(const struct slu_client *c, const struct slu_client_device *d)
 {
 	if (!device_has_daemon(c, d) || slu_peer_connection_settings(c->peer)->visible_bytes)
@@ -350,7 +350,7 @@ static uint64_t device_most_reserved(const struct slu_client *c, const struct sl
 		d->mode != SLU_MODE_LAUNCH ||
 		(device_has_daemon(c, d) && slu_peer_connection_settings(c->peer)->visible_bytes);
 
-	/* what is mapped is on no device; what the program sees as free is not more for it */
+	/* mapped memory is on no device, so it does not add to what the program sees as free */
 	if (d->mode == SLU_MODE_MAPPED && device_has_daemon(c, d))
 		beyond = slu_peer_connection_settings(c->peer)->beyond_bytes;
 	return is_bounded ? device_most_owned(c, d) + beyond : UINT64_MAX;

@@ -3,10 +3,10 @@
 /*
  * Several threads allocate, free, launch and access at random while a scripted daemon gives and
  * takes turns and bytes and, in some runs, operations of the device fail. Commands run later, on an
- * engine of their own, as on a device: whoever moves a unit too early pulls memory from under it.
- * Contents are checked all the time. Also the test that TSan watches.
+ * engine of their own, as on a device: a move that comes too early takes memory from under them.
+ * Contents are checked all the time. TSan runs this test too.
  *
- * SLUICE_OPS sets the operations a thread, SLUICE_SEED repeats a run.
+ * SLUICE_OPS sets the operations of a thread, SLUICE_SEED repeats a run.
  */
 
 #include "lib/test.h"
@@ -24,9 +24,9 @@
 #include "client/test-faulty-disk.h"
 
 #define N_THREADS  4
-#define N_THINGS   6 /* a thread at most */
+#define N_THINGS   6 /* at most, per thread */
 #define UNIT_MAX   (24 * SLU_KIB)
-#define N_COMMANDS 64 /* in flight at most */
+#define N_COMMANDS 64 /* at most, in flight */
 
 struct scenario {
 	enum slu_mode mode;
@@ -35,9 +35,9 @@ struct scenario {
 	bool pins_copies;
 	bool has_faults;
 	bool has_restarts;
-	unsigned n_copy_threads; /* a direction, without checksums; 0: as measured */
+	unsigned n_copy_threads; /* per direction, without checksums; 0: as measured */
 	bool has_disk;		 /* and little host memory */
-	unsigned disk_fails_at;	 /* the call of the disk that fails, none that reads; 0: none */
+	unsigned disk_fails_at;	 /* the call of the disk that fails, reads excepted; 0: none */
 };
 
 static const struct scenario *scenario; /* constant in a child */

@@ -20,7 +20,7 @@ enum state { RAISING, FILLING, RUNNING, CLOSING, LOWERING };
 
 struct session {
 	struct slu_test_daemon *daemon;
-	struct slu_channel *channel; /* NULL: nobody */
+	struct slu_channel *channel; /* NULL: no client */
 	uint64_t random;
 	unsigned n_devices;
 	uint64_t counter; /* of epochs */
@@ -189,7 +189,7 @@ static void sums(struct session *s, const struct slu_msg_sums *m)
 		break;
 	case FILLING:
 	case RUNNING:
-		/* A refusal voids the client's credit: give it again. */
+		/* A refusal voids the client's credit: grant it again. */
 		if (m->refused_bytes)
 			limit_device(s, d, most_bytes(s));
 		break;
@@ -253,7 +253,7 @@ static void hear(struct session *s, const struct slu_message *m)
 	}
 }
 
-/* Return: how long to wait for a message before time itself is the event, in ms; -1: for ever. */
+/* Return: how long to wait for a message, in ms, before the next timed event; -1: for ever. */
 static int pause_ms(struct session *s)
 {
 	for (unsigned d = 0; d < s->n_devices && !s->daemon->is_calm; d++)

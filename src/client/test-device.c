@@ -18,7 +18,7 @@ struct copying {
 	uint64_t end_ns; /* on the bus */
 };
 
-/* Return: 0, or what the operation is to answer instead of being done. */
+/* Return: 0, or the error that the operation must return instead of running. */
 static int fault_locked(struct slu_test_device *d)
 {
 	if (++d->n_ops != d->fail_at && !d->is_broken)

@@ -23,7 +23,7 @@ static bool fails(bool is_always)
 	return true;
 }
 
-/* Every third time only a part goes, as it may. */
+/* Every third call transfers only a part, as the kernel may. */
 static size_t cut(size_t bytes)
 {
 	static unsigned n;

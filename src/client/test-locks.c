@@ -26,7 +26,7 @@ static bool is_caught(enum slu_lock_rank rank)
 	if (!child) {
 		setrlimit(RLIMIT_CORE, &no_core);
 		signal(SIGABRT, SIG_DFL); /* cmocka has its own */
-		close(STDERR_FILENO);	  /* what the assertion says is expected */
+		close(STDERR_FILENO);	  /* the message of the assertion is expected */
 		slu_lock_take(&lock);
 		slu_client_counts(&counts); /* takes the client's lock */
 		slu_lock_give(&lock);

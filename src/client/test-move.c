@@ -2,7 +2,7 @@
 
 /*
  * Moves on a device in memory: contents survive each way, each operation may fail at each place,
- * and whatever fails leaves the unit where it was with the copy that it had.
+ * and a failure leaves the unit where it was with the copy that it had.
  */
 
 #include "lib/test.h"
@@ -74,7 +74,7 @@ static void contents_survive_both_ways(void **state)
 	}
 }
 
-static void a_unit_without_news_is_not_copied(void **state)
+static void an_unchanged_unit_is_not_copied(void **state)
 {
 	struct world w;
 
@@ -105,7 +105,7 @@ static void mapped_bytes_are_the_units_bytes(void **state)
 	world_deinit(&w);
 }
 
-/* Where the truth is now, whatever happened: exactly one place has it. */
+/* Where the truth is, whatever happened: exactly one place has it. */
 static void assert_legal(struct world *w, bool is_out)
 {
 	if (is_out) {
@@ -207,7 +207,7 @@ static void a_pinned_host_copy_needs_no_staging(void **state)
 	world_deinit(&w);
 }
 
-/* The same with the question "cancelled?" answered with yes at every place. */
+/* The same with a cancellation at every place. */
 static void every_cancellation_leaves_the_unit_where_it_was(void **state)
 {
 	unsigned n_cancelled = 0;
@@ -260,7 +260,7 @@ static void a_refusal_is_tried_again_as_often_as_asked(void **state)
 	world_deinit(&w);
 }
 
-static void a_refusal_once_is_not_seen_outside(void **state)
+static void a_single_refusal_is_not_reported(void **state)
 {
 	struct world w;
 
@@ -275,7 +275,7 @@ static void a_refusal_once_is_not_seen_outside(void **state)
 	world_deinit(&w);
 }
 
-static void a_lost_context_is_said_so(void **state)
+static void a_lost_context_is_reported(void **state)
 {
 	struct world w;
 
@@ -430,7 +430,7 @@ static void classes_waste_at_most_an_eighth(void **state)
 	}
 }
 
-static void the_pool_gives_the_same_region_again(void **state)
+static void the_pool_reuses_a_region(void **state)
 {
 	void *a = slu_tiers_get(100000);
 	void *b;
@@ -452,21 +452,21 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(contents_survive_both_ways),
-		cmocka_unit_test(a_unit_without_news_is_not_copied),
+		cmocka_unit_test(an_unchanged_unit_is_not_copied),
 		cmocka_unit_test(mapped_bytes_are_the_units_bytes),
 		cmocka_unit_test(every_fault_leaves_the_unit_where_it_was),
 		cmocka_unit_test(a_pinned_host_copy_needs_no_staging),
 		cmocka_unit_test(every_cancellation_leaves_the_unit_where_it_was),
 		cmocka_unit_test(a_refusal_is_tried_again_as_often_as_asked),
-		cmocka_unit_test(a_refusal_once_is_not_seen_outside),
-		cmocka_unit_test(a_lost_context_is_said_so),
+		cmocka_unit_test(a_single_refusal_is_not_reported),
+		cmocka_unit_test(a_lost_context_is_reported),
 		cmocka_unit_test(blocked_commands_keep_a_unit),
 		cmocka_unit_test(a_unit_whose_commands_run_is_asked_again),
 		cmocka_unit_test(pieces_of_many_units_follow_each_other),
 		cmocka_unit_test(a_spoilt_host_copy_never_reaches_the_device),
 		cmocka_unit_test(a_checksum_sees_lost_swapped_and_torn_bytes),
 		cmocka_unit_test(classes_waste_at_most_an_eighth),
-		cmocka_unit_test(the_pool_gives_the_same_region_again),
+		cmocka_unit_test(the_pool_reuses_a_region),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

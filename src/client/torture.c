@@ -11,8 +11,8 @@
  *   EMPTYING -> GIVEN   [SUMS: nothing more can leave]  LIMIT up, TURN
  *
  * A LIMIT is sent only when the one before it was answered. A driver that refuses memory in a turn
- * is asked again some times, for what left may be free a moment later; then the call that waits is
- * denied, as nobody else could make place.
+ * is asked again some times, because bytes that left may be free a moment later; then the waiting
+ * call is denied, because no other program could free memory.
  */
 
 #include <stdlib.h>
@@ -107,7 +107,7 @@ static void torture_welcome(struct slu_torture *t, const struct slu_msg_hello *h
 		torture_give(t, d);
 }
 
-/* The client gave up its credit: it gets that again, and more calls may go through later. */
+/* The client gave up its credit: it gets that again, so that more calls may succeed later. */
 static void torture_refused(struct slu_torture *t, const struct slu_account *account)
 {
 	unsigned d = account->device;

@@ -204,7 +204,9 @@ bool slu_client_unit_may_compare(const struct slu_client *c)
 	return slu_peer_connection_settings(c->peer)->hash_clean != SLU_HASHING_OFF;
 }
 
-/* Whether the device's copy can be compared when the unit leaves; else it counts as written. */
+/*
+ * Whether the device's copy can be compared when the unit leaves; otherwise it counts as written.
+ */
 static bool unit_is_comparable(struct slu_client *c, const struct slu_client_device *d,
 			       const struct slu_unit *u)
 {
@@ -278,7 +280,7 @@ int slu_client_unit_access(struct slu_unit *unit, enum slu_direction direction, 
 	if (offset > unit->bytes || bytes > unit->bytes - offset)
 		return slu_error(-EINVAL);
 	slu_lock_take(&c->lock);
-	/* One access at a time: the second one may need what the first one makes. */
+	/* One access at a time: the second may need what the first one allocates. */
 	while (!w->device->is_orphan &&
 	       (unit->moving != SLU_MOVING_NO || unit->shift != SLU_SHIFT_NO || w->n_pins))
 		slu_client_wait(c, SLU_PEER_NEVER);
