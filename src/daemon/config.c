@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table, and the settings that are in force. What is done with one value is in setting.c,
- * reading of files in config-read.c, so that this part knows nothing of words and lines.
+ * The table, and the settings that are in force. setting.c handles single values, config-read.c
+ * reads files, so that this part knows nothing of words and lines.
  */
 #include <assert.h>
 #include <errno.h>

@@ -9,10 +9,10 @@
 #include "daemon/program.h"
 #include "daemon/server.h"
 
-/* Devices give memory in pieces of this size, and what a program asks for is less. */
+/* Devices give memory in pieces of this size; a program's request may be smaller. */
 #define GRANULE_BYTES (2 * SLU_MIB)
 
-/* A name that a shell takes as one plain word and `set --program` as no pattern. */
+/* A name that a shell takes as one plain word, and `set --program` as no pattern. */
 static const char *word_for(const struct slu_program *program)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -22,7 +22,7 @@ static const char *word_for(const struct slu_program *program)
 	return name[0] && name[0] != '-' && !name[strspn(name, plain)] ? name : "NAME";
 }
 
-/* The next whole unit, as `sluice set` takes it. */
+/* Rounds up to a whole unit that `sluice set` accepts. */
 static void print_enough(char *ret_text, size_t size, uint64_t bytes)
 {
 	uint64_t unit = bytes >> 30 ? UINT64_C(1) << 30 : UINT64_C(1) << 20;
@@ -40,7 +40,7 @@ void slu_denial_excess(struct slu_program *program, uint64_t now_ns,
 	struct slu_config_program own;
 	struct slu_timeline_who who;
 
-	/* history has few records, and other programs want to be in it */
+	/* history has few records, and other programs need some of them */
 	if (program->excess_ns && now_ns < program->excess_ns + SLU_NS_PER_S)
 		return;
 	program->excess_ns = now_ns;

@@ -116,8 +116,8 @@ static struct dev_board *find_board(struct slu_devices *devices, const uint8_t u
 }
 
 /*
- * Return: 0 when it is ours now, else REFUSED with the holder named. Anybody who can open the file
- * can lock it: a system daemon says so in the log, and goes on.
+ * Return: 0 if the daemon has the lock now, otherwise REFUSED with the name of the holder. Any user
+ * who can open the file can lock it: a system daemon logs this and goes on.
  */
 static int device_lock(const struct slu_devices *devices, int fd, const char *name, int *ret_status,
 		       char *ret_why, size_t size)
@@ -140,7 +140,7 @@ static int device_lock(const struct slu_devices *devices, int fd, const char *na
 		return 0;
 	}
 	*ret_status = EBUSY;
-	/* without the path rather than cut */
+	/* leave the path out rather than cut it */
 	for (int n = (int)size; n >= (int)size; join[0] = '\0')
 		n = snprintf(ret_why, size,
 			     "%s is managed by %s already. Join that daemon%s, or end it first%s.",
@@ -157,8 +157,8 @@ static bool board_is_current(const struct slu_device *device)
 }
 
 /*
- * Finds what stands for the device and locks it. On success @device has kind, path and the open
- * board or node.
+ * Finds the board or node of the device and locks it. On success @device has kind, path and the
+ * open board or node.
  */
 static int device_claim(struct slu_devices *devices, struct slu_device *device,
 			const struct slu_hello_device *hello, int *ret_status, char *ret_why,
@@ -174,7 +174,7 @@ static int device_claim(struct slu_devices *devices, struct slu_device *device,
 	if (device->board) {
 		const struct dev_board_identity *identity = dev_board_identity(device->board);
 
-		/* what the board says, not what its first user says */
+		/* the board decides, not its first user */
 		snprintf(device->name, sizeof(device->name), "%.*s",
 			 (int)sizeof(identity->name) - 1, identity->name);
 		slu_text_clean(device->name);
@@ -232,7 +232,7 @@ bool slu_device_is_gone(const struct slu_device *device)
 	return device->kind != SLU_DEVICE_NODE && !device->board && !device->n_users;
 }
 
-/* Return: the number that is to be given away, or -ENOSPC. */
+/* Return: the number to reuse, or -ENOSPC. */
 static int find_oldest(const struct slu_devices *devices)
 {
 	const struct slu_device *oldest = NULL;
@@ -256,7 +256,7 @@ static uint64_t device_divide(const struct slu_devices *devices, struct slu_devi
 	return reserve_bytes;
 }
 
-/* A new device for the core. Takes over nothing on failure. */
+/* Adds a new device to the core. Keeps nothing on failure. */
 static int device_introduce(struct slu_devices *devices, uint64_t now_ns, struct slu_device *device)
 {
 	uint64_t reserve_bytes = device_divide(devices, device);
@@ -291,8 +291,8 @@ static void devices_renumber(struct slu_devices *devices)
 }
 
 /*
- * A card is what its node is, whatever UUID a program names at its address. Of boards the newest:
- * one that was made again with another size is another device.
+ * A node identifies a card, whatever UUID a program reports for its address. Of several boards the
+ * newest counts: a board made again with another size is another device.
  */
 static struct slu_device *find_known(struct slu_devices *devices,
 				     const struct slu_hello_device *hello)
@@ -312,8 +312,8 @@ static struct slu_device *find_known(struct slu_devices *devices,
 }
 
 /*
- * A program names the size of a card that the system does not tell. The largest counts: too small a
- * card would refuse programs that fit, and of too large a one the driver's refusals tell.
+ * If the system does not report the size of a card, programs do. The largest counts: too small a
+ * size would reject programs that fit, and the driver's refusals correct one that is too large.
  */
 static void device_size(struct slu_devices *devices, uint64_t now_ns, struct slu_device *device,
 			uint64_t total_bytes)
@@ -329,7 +329,7 @@ static void device_size(struct slu_devices *devices, uint64_t now_ns, struct slu
 			       reserve_bytes);
 }
 
-/* A card that nobody uses has the size that its next user, or the system, says. */
+/* An unused card gets its size from its next user or from the system. */
 static void device_renew(struct slu_devices *devices, uint64_t now_ns, struct slu_device *device)
 {
 	uint64_t reserve_bytes = device_divide(devices, device);
@@ -449,7 +449,7 @@ void slu_devices_look(struct slu_devices *devices, uint64_t now_ns,
 			forget_board(device);
 		if (!device->board)
 			continue;
-		/* one who keeps the lock makes everybody wait here, once */
+		/* a process that keeps the lock makes all clients wait here, but only once */
 		device->is_busy = dev_board_look_within(device->board,
 							device->is_busy ? 0 : LOOK_NS, view) != 0;
 		if (device->is_busy)

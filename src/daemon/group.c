@@ -30,7 +30,7 @@ static void group_list(struct slu_server *server, struct slu_group *group)
 
 static uint64_t free_id(struct slu_server *server, uint64_t wish)
 {
-	/* small numbers are nobody's: the command draws 64 bits at random */
+	/* no run has a small number: the command draws 64 bits at random */
 	uint64_t id = wish ? wish : server->last_client + 1;
 
 	while (!id || slu_group_find(server, id))
@@ -94,7 +94,7 @@ void slu_group_leave(struct slu_group *group)
 	free(group);
 }
 
-/* What else its line says stays. */
+/* The rest of its line stays. */
 static void write_parked(const struct slu_program *program)
 {
 	struct slu_roster *roster = program->server->roster;

@@ -47,7 +47,7 @@ static json_t *make_refusal(const struct slu_control_view *view,
 	return made;
 }
 
-/* The reason may name whoever waited, also one who is gone by now: it is for masters. */
+/* The reason may name programs that waited, even dead ones: it is for masters only. */
 static json_t *make_turn(const struct slu_control_view *view, const struct slu_timeline_turn *turn)
 {
 	json_t *made = make_who(view, &turn->who);
@@ -79,7 +79,7 @@ static json_t *make_move(const struct slu_control_view *view, const struct slu_t
 	return made;
 }
 
-/* The reason speaks of the program and the device alone, so its owner may have it as well. */
+/* The reason names only the program and the device, so the owner may see it as well. */
 static json_t *make_denial(const struct slu_control_view *view,
 			   const struct slu_timeline_denial *denial)
 {

@@ -2,7 +2,7 @@
 /*
  * A part of program.h: how a process becomes a program: by HELLO, for the first time or again, or
  * by its line in the roster. A HELLO is checked, its devices are acquired, all or none, and only
- * then is anything changed: one that is refused leaves what was known of the process as it was.
+ * then is anything changed: a rejected HELLO leaves what was known of the process as it was.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -117,8 +117,8 @@ static int acquire_devices(struct slu_server *server, uint64_t now_ns,
 }
 
 /*
- * What the core is to believe of @hello: a program that could map the rest of its memory, and may
- * not by its settings, needs all of it on the device.
+ * The HELLO for the core: a program that could map the rest of its memory, but may not by its
+ * settings, needs all of it on the device.
  */
 static struct slu_msg_hello as_settings_allow(const struct slu_program *program,
 					      const struct slu_msg_hello *hello)
@@ -171,12 +171,12 @@ static int program_enroll(struct slu_program *program, uint64_t now_ns,
 	for (unsigned d = 0; d < program->n_devices; d++)
 		join.devices[d] = program->devices[d].device->number;
 	slu_backing_bounds(&program->server->backing, program->pid, program->uid, &join.bounds);
-	/* a place for its line; the core writes the charges that it believes */
+	/* reserves its line; the core writes the charges that it believes */
 	r = program->slot < 0 ? slu_program_write(program, &charges) : 0;
 	return r ? slu_fold(r) : slu_fold(slu_core_hello(program->server->core, now_ns, &join));
 }
 
-/* A process that was not known: program, group. */
+/* Creates program and group of an unknown process. */
 static int program_admit(struct slu_session *session, const struct slu_msg_hello *hello,
 			 uint64_t start, int pidfd, struct slu_program **ret_program,
 			 int *ret_status, char *ret_why, size_t size)
@@ -219,7 +219,10 @@ static int program_identify(struct slu_session *session, const struct slu_msg_he
 		return join_refuse(ESRCH, "the program that connected has ended.", ret_status,
 				   ret_why, size);
 	}
-	/* a pid used again before we heard of the death of the one before: on_death is under way */
+	/*
+	 * the pid was reused before we heard of the death of its last process: on_death is under
+	 * way
+	 */
 	if (!program || program->start != start)
 		return slu_fold(program_admit(session, hello, start, pidfd, ret_program, ret_status,
 					      ret_why, size));
@@ -231,7 +234,7 @@ static int program_identify(struct slu_session *session, const struct slu_msg_he
 	return 0;
 }
 
-/* A turn that it brought along, from before a restart or a lost connection. */
+/* A turn from before a restart or a lost connection. */
 static void note_adopted(struct slu_program *program, uint64_t now_ns,
 			 const struct slu_msg_hello *hello)
 {
@@ -314,9 +317,9 @@ int slu_program_join(struct slu_session *session, const struct slu_msg_hello *he
 }
 
 /*
- * The devices that the line names, as far as they can be had: one that another daemon has taken
- * meanwhile, or that is gone, is left out. The line in the roster keeps all of them, so nothing is
- * forgotten if the device comes back before the program does.
+ * The devices that the line names, as far as they are available: it leaves out a device that
+ * another daemon has taken meanwhile, or that is gone. The line in the roster keeps all of them, so
+ * nothing is forgotten if the device comes back before the program.
  */
 static int revive_devices(struct slu_program *program, const struct slu_roster_line *line,
 			  struct slu_core_orphan *orphan)
@@ -389,7 +392,7 @@ int slu_program_orphan(struct slu_server *server, int slot)
 	if (!slu_roster_get(server->roster, slot, &line))
 		return 0;
 	pidfd = slu_process_open(line.pid);
-	/* asked after the pidfd is open: from here on the pid cannot be somebody else's */
+	/* checked after the pidfd is open: from here on the pid cannot belong to another process */
 	if (pidfd < 0 || !slu_process_is(line.pid, line.start)) {
 		if (pidfd >= 0)
 			close(pidfd);

@@ -15,7 +15,7 @@ struct slu_limits_user {
 	uint64_t used[_SLU_LIMITS_MAX];
 };
 
-#define ROOT_PARTS 16 /* of all, one part is for root alone */
+#define ROOT_PARTS 16 /* one part of all is for root alone */
 
 struct slu_limits {
 	bool is_shared;
@@ -71,7 +71,7 @@ void slu_limits_share(struct slu_limits *limits)
 	limits->is_shared = true;
 }
 
-/* The most that a user who has @own may have beside the others. */
+/* The most that a user who has @own may have next to the others. */
 static uint64_t share_max(const struct slu_limits *limits, uid_t uid, uint64_t own,
 			  enum slu_limits_kind kind)
 {

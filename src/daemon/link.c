@@ -16,7 +16,7 @@ void slu_link_make(const char *state, const char *socket)
 	    snprintf(fresh, sizeof(fresh), "%s.new", path) >= (int)sizeof(fresh) ||
 	    !realpath(socket, real))
 		return;
-	/* a rename replaces the link of a daemon that was killed; nobody sees the folder without */
+	/* a rename replaces the link of a killed daemon, so the folder never lacks one */
 	unlink(fresh);
 	if (symlink(real, fresh) || rename(fresh, path))
 		slu_log(WARNING, "cannot make %s: %m, ignoring", path);

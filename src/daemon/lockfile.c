@@ -28,7 +28,7 @@ int slu_lockfile_take(const char *path, int *ret_fd, pid_t *ret_holder)
 		}
 		if (fstat(fd, &ours) < 0)
 			return slu_error(-errno);
-		/* the one before us may have removed it between our open and our lock */
+		/* the last daemon may have removed it between our open and our lock */
 		if (stat(path, &named) == 0 && ours.st_ino == named.st_ino &&
 		    ours.st_dev == named.st_dev) {
 			*ret_fd = slu_steal_fd(&fd);

@@ -76,14 +76,14 @@ int slu_process_start(pid_t pid, uint64_t *ret_start)
 	if (pid <= 0 || read_proc(pid, "stat", text, sizeof(text)))
 		return -ESRCH;
 	start = find_field(text, FIELD_START);
-	/* a zombie's bytes are gone, so for us it is gone */
+	/* the memory of a zombie is free already, so it counts as gone */
 	if (!start || is_zombie(text))
 		return -ESRCH;
 	*ret_start = strtoull(start, NULL, 10);
 	return 0;
 }
 
-/* Whether it is on its way out, or a zombie: of its threads and descriptors some may be gone. */
+/* Whether it is exiting or a zombie: some of its threads and descriptors may be gone. */
 static bool process_is_ending(pid_t pid)
 {
 	const char *flags;
@@ -172,7 +172,9 @@ bool slu_process_obeys(pid_t pid, uid_t uid)
 	if (pid <= 0 || read_proc(pid, "status", text, sizeof(text)))
 		return false;
 	line = strstr(text, "\nUid:");
-	/* kill(2) asks for one of the two; a process that has changed one of them is on its way */
+	/*
+	 * kill(2) needs one of the two; a process that changed one of them is changing its rights
+	 */
 	return line && sscanf(line, "\nUid: %u %u %u", &real, &effective, &saved) == 3 &&
 	       real == uid && saved == uid;
 }
@@ -221,7 +223,7 @@ void slu_process_describe(pid_t pid, char *ret_text, size_t size)
 		snprintf(ret_text, size, "%s (pid %d)", name, (int)pid);
 		return;
 	}
-	/* by number: to ask for the name may take long */
+	/* by number: looking up the name may take long */
 	snprintf(ret_text, size, "%s (pid %d, uid %u)", name, (int)pid, (unsigned)uid);
 }
 

@@ -33,7 +33,7 @@ struct slu_program *slu_program_find_pid(struct slu_server *server, pid_t pid)
 {
 	struct slu_program *program;
 
-	/* the newest first: a pid may be used again before its death was heard of */
+	/* the newest first: a pid may be reused before we hear of a death */
 	LIST_FOREACH (program, &server->programs_by_pid[(unsigned)pid % SLU_SERVER_BUCKETS],
 		      pid_entry)
 		if (program->pid == pid)
@@ -49,7 +49,7 @@ void slu_program_who(const struct slu_program *program, struct slu_timeline_who 
 		.pid = program->pid,
 		.uid = program->uid,
 	};
-	/* all of one run have its name: whoever has turns of its own needs one of its own */
+	/* all programs of a run have its name: one with separate turns needs a name of its own */
 	slu_utf8_copy(ret_who->name, sizeof(ret_who->name) - (program->group->is_split ? 16 : 0),
 		      program->name);
 	if (program->group->is_split)
@@ -87,7 +87,7 @@ static void program_end(struct slu_program *program, const char *why)
 	if (program->session) {
 		struct slu_session *session = program->session;
 
-		/* nothing more comes from it */
+		/* it sends nothing more */
 		session->program = NULL;
 		program->session = NULL;
 		slu_session_close(session);
@@ -105,7 +105,7 @@ static int on_death(sd_event_source *source, int fd, uint32_t events, void *data
 	(void)source;
 	(void)fd;
 	(void)events;
-	/* why it ended may be the last thing that it said */
+	/* its last message may say why it ended */
 	if (program->session)
 		slu_session_drain(program->session);
 	program_end(program, "the program ended");
@@ -202,7 +202,7 @@ int slu_program_new(struct slu_server *server, pid_t pid, uint64_t start, uid_t 
 	return 0;
 }
 
-/* The line of a program as it is known before the core has raised anything. */
+/* The line of a program before the core has raised anything. */
 static void make_line(const struct slu_program *program, struct slu_roster_line *ret_line)
 {
 	struct slu_roster_line line = {

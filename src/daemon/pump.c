@@ -26,7 +26,7 @@ static void send_action(struct slu_server *server, uint64_t now_ns,
 
 	if (!program || !program->session)
 		return;
-	/* somebody's program is about to fail: that is told even where little is */
+	/* a program is about to fail: log it even at a low log level */
 	if (action->message.header.type == SLU_MSG_DENY)
 		slu_log(NOTICE, "DENY program=%s pid=%d, out of memory: %s", program->name,
 			(int)program->pid, action->reason);
@@ -107,7 +107,7 @@ static int on_pump(sd_event_source *source, void *data)
 			break;
 	}
 	if (r < 0) {
-		/* the roster keeps what was promised; whoever starts next goes on from there */
+		/* the roster keeps what was promised; the next daemon continues from there */
 		slu_log(CRIT, "the core cannot go on: %s", strerror(-r));
 		return sd_event_exit(server->event, r);
 	}

@@ -27,7 +27,7 @@
 #include "daemon/session.h"
 
 #define MASTERS_GROUP "sluice"
-#define FILES_ENOUGH  256 /* of these a program takes three */
+#define FILES_ENOUGH  256 /* a program takes three of these */
 
 /* -- looking at the devices ------------------------------------------------------------------- */
 
@@ -42,7 +42,7 @@ static bool is_client(void *data, const struct slu_device *device, pid_t pid, ui
 	return program != NULL;
 }
 
-/* Tells the core what the boards say of @program; a card says nothing. */
+/* Reports to the core what the boards say of @program; a card says nothing. */
 static void program_confirm(struct slu_program *program, uint64_t now_ns)
 {
 	for (unsigned d = 0; d < program->n_devices; d++) {
@@ -117,7 +117,7 @@ void slu_server_population_changed(struct slu_server *server)
 	sd_event_source_set_enabled(server->idle, SD_EVENT_ONESHOT);
 }
 
-/* At the start and with the settings, not for each request: a directory service may be slow. */
+/* At the start and when settings change, not for each request: a directory service may be slow. */
 static void find_masters(struct slu_server *server)
 {
 	const struct group *masters = server->options.is_system ? getgrnam(MASTERS_GROUP) : NULL;
@@ -137,7 +137,7 @@ bool slu_server_user_is_master(const struct slu_server *server, uid_t uid, gid_t
 		return false;
 	if (gid == server->masters)
 		return true;
-	/* as they were when the peer connected; asks for the size first */
+	/* as they were when the peer connected; the first call asks for the size */
 	if (getsockopt(socket_fd, SOL_SOCKET, SO_PEERGROUPS, NULL, &size) == 0 || errno != ERANGE)
 		return false;
 	gids = malloc(size);
@@ -186,7 +186,7 @@ static int add_signals(struct slu_server *server)
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return slu_error(-errno);
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN); /* a file that may not be so large is an error that we tell */
+	signal(SIGXFSZ, SIG_IGN); /* a file above the size limit is an error that we report */
 	r = sd_event_add_signal(server->event, NULL, SIGTERM, NULL, NULL);
 	if (r >= 0)
 		r = sd_event_add_signal(server->event, NULL, SIGINT, NULL, NULL);
@@ -260,7 +260,7 @@ static int open_roster(struct slu_server *server)
 	return slu_fold(r);
 }
 
-/* Whoever was first may have had little, and all come here. */
+/* The process that started us may have had a low limit, and all programs connect here. */
 static void raise_file_limit(void)
 {
 	struct rlimit limit;
@@ -288,7 +288,7 @@ static int set_up(struct slu_server *server)
 	r = add_sources(server);
 	if (!r)
 		r = slu_quarantine_new(server->event, &server->quarantine);
-	/* first of all: whoever holds the socket is the one to name to a second daemon */
+	/* first of all: the holder of the socket is the daemon to name to a second one */
 	if (!r)
 		r = slu_listener_new(server, server->options.socket, &server->listener);
 	if (!r)

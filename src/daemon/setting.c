@@ -27,7 +27,7 @@ static bool word_is_listed(const char *words, const char *value)
 	return false;
 }
 
-/* The names of all policies, each with what it is about if that is asked for. */
+/* The names of all policies, with their meaning on request. */
 static void list_policies(char *ret_text, size_t size, const char *between, bool with_about)
 {
 	size_t used = 0;
@@ -107,7 +107,7 @@ static void print_exact(enum slu_setting_kind kind, uint64_t number, char *ret_t
 	if (kind == SLU_SETTING_AUTO && !number) {
 		snprintf(ret_text, size, "auto");
 	} else if (kind == SLU_SETTING_TIME) {
-		/* nothing is "0s" */
+		/* a span of 0 is "0s" */
 		while (number % times[i].unit || (!number && times[i].unit != SLU_NS_PER_S))
 			i++;
 		snprintf(ret_text, size, "%llu%s", (unsigned long long)(number / times[i].unit),
@@ -133,7 +133,7 @@ void slu_setting_words(const struct slu_setting *row, char *ret_text, size_t siz
 							 : row->words);
 }
 
-/* What @row takes, in words. */
+/* What @row accepts, in words. */
 static void row_expect(const struct slu_setting *row, char *ret_text, size_t size)
 {
 	static const char *const what[] = {
@@ -165,7 +165,7 @@ static void row_expect(const struct slu_setting *row, char *ret_text, size_t siz
 	}
 }
 
-/* Return: the bound of @row that @value passes, in words; NULL if it is no such number at all. */
+/* Return: the bound of @row that @value exceeds, in words; NULL if it is not a number at all. */
 static const char *bound_passed(const struct slu_setting *row, const char *value, char *ret_text,
 				size_t size)
 {

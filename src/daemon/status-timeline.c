@@ -21,7 +21,7 @@ const struct slu_program *slu_status_member(const struct slu_control_view *view,
 	return NULL;
 }
 
-/* From @now_ns, in ms; what began in the past is negative. */
+/* From @now_ns, in ms; negative if it began in the past. */
 static json_int_t ms_from(uint64_t now_ns, uint64_t at_ns)
 {
 	return at_ns < now_ns ? -(json_int_t)((now_ns - at_ns) / SLU_NS_PER_MS)

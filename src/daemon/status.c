@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A part of control.h: the answer to `status`, with what the asking user may see. Of other users'
- * programs it has only the bytes that they take from a device.
+ * A part of control.h: the answer to `status`, with what the asking user may see: of other users'
+ * programs only the bytes that they take from a device.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,20 +96,20 @@ static json_t *make_turn(const struct slu_control_view *view, const struct slu_d
 }
 
 /*
- * What a client has on its device @d. It tells its facts now and then, and what it holds before
- * others may take the place: facts from before count no more than the charge of now, so that
- * programs never have more together than the device.
+ * The bytes of a client on its device @d. It reports facts only now and then, but reports what it
+ * holds before others may use the bytes. So old facts count no more than the present charge, and
+ * the programs together never have more than the device.
  */
 static uint64_t client_device_bytes(const struct slu_core_client_view *c, unsigned d)
 {
 	const struct slu_core_account_view *account = &c->device_accounts[d];
-	/* a program that tells no facts still tells what it holds */
+	/* a program that reports no facts still reports what it holds */
 	uint64_t bytes = c->facts[d].device_bytes ? c->facts[d].device_bytes : account->held_bytes;
 
 	return SLU_MIN(bytes, account->charge_bytes);
 }
 
-/* What the programs have there, as their rows say. */
+/* The sum of the programs' rows for the device. */
 static uint64_t programs_bytes(const struct slu_server *server, const struct slu_device *device)
 {
 	struct slu_core_client_view c;
@@ -123,7 +123,7 @@ static uint64_t programs_bytes(const struct slu_server *server, const struct slu
 	return bytes;
 }
 
-/* Who runs next there, by the timeline; or NULL. */
+/* The program that runs next there, by the timeline; or NULL. */
 static const struct slu_program *find_next(const struct slu_control_view *view,
 					   const struct slu_device *device)
 {
@@ -176,8 +176,8 @@ static json_t *make_device(const struct slu_control_view *view, const struct slu
 /* -- programs --------------------------------------------------------------------------------- */
 
 /*
- * The core's words may name programs, dead ones too. Beside programs of other users they are
- * therefore told to masters only; to look for names in them would miss some.
+ * The core's reasons may name programs, even dead ones. With programs of other users present they
+ * are therefore for masters only; a search for names in them would miss some.
  */
 static const char *reason_for(const struct slu_control_view *view, const char *reason)
 {
@@ -191,7 +191,7 @@ static const char *reason_for(const struct slu_control_view *view, const char *r
 	return reason;
 }
 
-/* What we cannot move: what @yields is the driver's to move, and the rest is nobody's. */
+/* Bytes that Sluice cannot move: with @yields those that the driver can, otherwise the rest. */
 static json_t *make_unmoved(const uint64_t bytes[_SLU_FROZEN_MAX], bool yields)
 {
 	json_t *list = json_array();
@@ -257,7 +257,7 @@ static const char *connection_of(const struct slu_program *program)
 	return program->session ? "joined" : program->is_orphan ? "orphan" : "lost";
 }
 
-/* A program in mode LAUNCH that works with more than it may hold exchanges its bytes as it goes. */
+/* A program in mode LAUNCH with a working set above its limit exchanges its bytes as it runs. */
 static void add_exchange(const struct slu_core_client_view *c, char *reason, size_t size)
 {
 	for (unsigned d = 0; d < c->n_devices; d++) {
@@ -273,7 +273,7 @@ static void add_exchange(const struct slu_core_client_view *c, char *reason, siz
 	}
 }
 
-/* Adds why the group is no longer that of its run to why it waits. */
+/* Adds to the reason why the program was split from its run. */
 static void reason_add_split(const char *from, char *reason, size_t size)
 {
 	size_t n = strlen(reason);
@@ -293,11 +293,11 @@ static void begin_reason(pid_t pid, bool is_stopped, const char *why, char *ret_
 		snprintf(ret_reason, size, "%s", why);
 }
 
-/* What is shown of a process, whether it joined or was refused: both have the same keys. */
+/* The row of a process, whether it joined or was rejected: both have the same keys. */
 struct row {
 	pid_t pid;
 	uid_t uid;
-	const char *name, *group; /* NULL: it has no group */
+	const char *name, *group; /* NULL: no group */
 	const char *state, *connection, *mode, *reason;
 	const char *split_from; /* or NULL */
 	bool is_stopped;
@@ -305,7 +305,7 @@ struct row {
 	const struct slu_core_group_view *turns;
 	const struct sums *sums;
 	uint64_t wait_p99_ns;
-	json_t *devices; /* becomes the row's */
+	json_t *devices; /* owned by the row afterwards */
 };
 
 static json_t *make_row_bytes(const struct row *row)
@@ -395,7 +395,7 @@ static json_t *make_program(const struct slu_control_view *view, const struct sl
 	});
 }
 
-/* One that was refused and says so: it runs as if we were not there. */
+/* A rejected process that reports itself: it runs without Sluice. */
 static json_t *make_refused(const struct slu_session *session)
 {
 	return make_row(&(struct row){
@@ -420,7 +420,7 @@ static json_t *make_programs(const struct slu_control_view *view)
 	struct slu_program *program;
 	struct slu_session *session;
 
-	/* the newest is first in our lists; people expect the oldest there */
+	/* our lists have the newest first; people expect the oldest there */
 	LIST_FOREACH (program, &view->server->programs, entry)
 		if (slu_control_may_see(view, program->uid))
 			json_array_insert_new(list, 0, make_program(view, program));
@@ -431,7 +431,7 @@ static json_t *make_programs(const struct slu_control_view *view)
 	return list;
 }
 
-/* Host memory and disk for what left the devices. */
+/* Host memory and disk for bytes that left the devices. */
 static json_t *make_backing(const struct slu_server *server)
 {
 	const struct slu_backing *backing = &server->backing;

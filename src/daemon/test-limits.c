@@ -6,7 +6,7 @@
 #include "base/util.h"
 #include "daemon/limits.h"
 
-static void test_the_last_one_allowed_is_given_and_the_next_is_not(void **state)
+static void test_the_last_allowed_charge_is_granted_and_the_next_is_not(void **state)
 {
 	struct slu_limits *limits;
 	struct slu_charge charges[4];
@@ -44,7 +44,7 @@ static void test_kinds_do_not_mix(void **state)
 	slu_limits_free(limits);
 }
 
-static void test_a_charge_that_cannot_grow_is_as_before(void **state)
+static void test_a_charge_that_cannot_grow_is_unchanged(void **state)
 {
 	struct slu_limits *limits;
 	struct slu_charge charge;
@@ -79,7 +79,7 @@ static void test_a_lowered_bound_refuses_new_ones_and_keeps_the_old(void **state
 	slu_limits_free(limits);
 }
 
-static void test_of_many_users_each_gets_half_of_what_is_there_and_root_the_rest(void **state)
+static void test_each_user_gets_half_of_what_the_others_leave_and_root_the_rest(void **state)
 {
 	struct slu_limits *limits;
 	struct slu_charge charges[64] = {};
@@ -148,12 +148,12 @@ static void test_random_charges_end_at_zero_and_agree_with_a_naive_sum(void **st
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_the_last_one_allowed_is_given_and_the_next_is_not),
+		cmocka_unit_test(test_the_last_allowed_charge_is_granted_and_the_next_is_not),
 		cmocka_unit_test(test_kinds_do_not_mix),
-		cmocka_unit_test(test_a_charge_that_cannot_grow_is_as_before),
+		cmocka_unit_test(test_a_charge_that_cannot_grow_is_unchanged),
 		cmocka_unit_test(test_a_lowered_bound_refuses_new_ones_and_keeps_the_old),
 		cmocka_unit_test(
-			test_of_many_users_each_gets_half_of_what_is_there_and_root_the_rest),
+			test_each_user_gets_half_of_what_the_others_leave_and_root_the_rest),
 		cmocka_unit_test(test_random_charges_end_at_zero_and_agree_with_a_naive_sum),
 	};
 
