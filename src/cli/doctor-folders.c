@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether a daemon of this user could start: it makes its socket in the run-time folder and its
- * roster in the state folder, and has the state folder for itself. Looked at where no daemon
- * answers; nothing is left behind.
+ * Whether a daemon of this user could start: it creates its socket in the run-time folder and its
+ * roster in the state folder, and needs the state folder for itself. Checked if no daemon answers;
+ * leaves nothing behind.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,9 +17,9 @@
 #include "cli/doctor.h"
 #include "wire/path.h"
 
-#define ROSTER_BYTES (1 << 20) /* not less than what a new one takes */
+#define ROSTER_BYTES (1 << 20) /* at least what a new roster takes */
 
-/* The last folder of @path that is there; the daemon makes the next one. */
+/* The last existing folder of @path; the daemon creates the next one. */
 static void find_existing(char *path)
 {
 	struct stat there;
@@ -46,7 +46,7 @@ static int try_writing(const char *folder, off_t bytes)
 	return -errno;
 }
 
-/* Return: whether @folder can be written to, or what keeps a daemon from it was said. */
+/* Return: whether @folder can be written to; if not, the reason has been printed. */
 static bool look_at_folder(struct slu_doctor *d, const char *what, const char *variable,
 			   const char *folder, off_t bytes)
 {
@@ -66,7 +66,9 @@ static bool look_at_folder(struct slu_doctor *d, const char *what, const char *v
 	return false;
 }
 
-/* The roster says who has the state folder: without a lock of ours, which could keep one out. */
+/*
+ * The roster shows which daemon uses the state folder, without our lock, which could keep one out.
+ */
 static bool look_at_roster(struct slu_doctor *d, const char *state)
 {
 	slu_cleanup(slu_closep) int fd = -1;
@@ -93,7 +95,7 @@ void slu_doctor_folders(struct slu_doctor *d)
 	struct slu_cli_peer peer;
 	bool is_fine;
 
-	/* the system's are root's to look at, and a folder that was named is not made */
+	/* only root may look at the system's folders, and a folder that was named is not created */
 	if (d->where.is_system || d->where.socket || !slu_cli_ping(&d->where, &peer) ||
 	    slu_path_socket(SLU_PATH_USER, false, socket, sizeof(socket)) ||
 	    slu_path_state(SLU_PATH_USER, false, state, sizeof(state)))

@@ -60,7 +60,7 @@ void slu_cli_each_option(const struct slu_cli_verb *verb,
 			call(data, o);
 }
 
-/* Those that come along with other commands as well are the last in help. */
+/* Options that other commands have as well come last in the help. */
 static bool is_own(const struct slu_cli_verb *verb, const struct slu_cli_option *option)
 {
 	for (const struct slu_cli_option *o = verb->options; o && o->name; o++)
@@ -113,7 +113,7 @@ static bool is_visible(const char *name)
 	return name[0] != ' ' && name[strlen(name) - 1] != ' ';
 }
 
-/* Return: what is wrong with @arg, for the end of a sentence; or NULL. */
+/* Return: the fault of @arg, for the end of a sentence; or NULL. */
 static const char *set_value(const struct slu_cli_option *option, char *arg, void *at)
 {
 	unsigned long number;
@@ -221,7 +221,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 /* -- options that are nearly right ------------------------------------------------------------ */
 
-/* What argp adds by itself. */
+/* Options that argp adds itself. */
 static const struct argp_option own_options[] = {
 	{ "help", '?', NULL, 0, NULL, 0 },
 	{ "usage", 'u', NULL, 0, NULL, 0 },

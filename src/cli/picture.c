@@ -110,7 +110,7 @@ static void print_cells(const struct picture *p, const struct row *row, FILE *ou
 	}
 }
 
-/* Where the terminal is narrow names get a third of it, and the picture the rest. */
+/* On a narrow terminal names get a third of it, and the picture the rest. */
 static size_t label_max(size_t width)
 {
 	size_t third = SLU_MAX(width / 3, (size_t)LABEL_MIN);

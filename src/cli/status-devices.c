@@ -15,8 +15,7 @@
 #define BAR_MIN	   4
 #define LABEL_MAX  (SLU_WIRE_NAME_MAX + 24)
 
-/* The part of the device that is in use, in characters; what outsiders hold is the last part of it.
- */
+/* The part of the device that is in use, in characters; outsiders are the last part of it. */
 static void print_bar(FILE *out, size_t length, uint64_t used, uint64_t outside, uint64_t total)
 {
 	double a_byte = total ? (double)length / (double)total : 0;
@@ -29,7 +28,7 @@ static void print_bar(FILE *out, size_t length, uint64_t used, uint64_t outside,
 		fputs(i < n_used - n_outside ? "█" : i < n_used ? "▓" : "░", out);
 }
 
-/* How to call @name on a line without a column for the process. */
+/* The label of @name on a line without a column for the process. */
 static const char *call(char buf[static LABEL_MAX], const json_t *programs, const char *name,
 			uint64_t pid)
 {
@@ -39,7 +38,7 @@ static const char *call(char buf[static LABEL_MAX], const json_t *programs, cons
 	return buf;
 }
 
-/* @has_twins: there are others, from which its UUID tells it apart. */
+/* @has_twins: there are other devices, so the UUID is shown. */
 static void print_device(FILE *out, const json_t *device, const json_t *programs, bool has_twins)
 {
 	char total[SLU_SIZE_STRING_MAX], used[SLU_SIZE_STRING_MAX], since[SLU_SIZE_STRING_MAX];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `sluice doctor`: looks for what keeps Sluice from working here. Each line says what was looked
- * at, what was found, and, where something is missing, what to do. Changes nothing.
+ * `sluice doctor`: looks for what keeps Sluice from working here. Each line says what was checked,
+ * what was found, and, if something is missing, what to do. Changes nothing.
  */
 
 #include <errno.h>

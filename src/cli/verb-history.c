@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `sluice history`: who had the device when, as far back as the daemon remembers: a picture for the
- * eye, tables of the last turns with the reason why each ended, of what moved, and of who was told
- * out of memory, or JSON.
+ * `sluice history`: which program had the device when, as far back as the daemon remembers: a
+ * picture, tables of the last turns with the reason why each ended, of the moves, and of the
+ * out-of-memory answers, or JSON.
  */
 
 #include <stdio.h>
@@ -22,7 +22,7 @@
 #define TURNS_SHOWN  20
 #define SPAN_SHOWN_S 60
 #define WIDTH_USUAL  80
-#define NAME_MIN     12 /* names are cut to this where the terminal is narrow */
+#define NAME_MIN     12 /* names are cut to this on a narrow terminal */
 
 struct options {
 	struct slu_cli_where where;
@@ -117,7 +117,7 @@ static bool has_moved(const json_t *sum)
 	return slu_reply_number(sum, "in") || slu_reply_number(sum, "out");
 }
 
-/* What Sluice moved of the last programs, by device, as far back as the daemon remembers. */
+/* What Sluice moved for the last programs, by device, as far back as the daemon remembers. */
 static void print_moves(const json_t *reply, size_t n_shown)
 {
 	static const char *const heads[] = {
@@ -162,7 +162,7 @@ static void print_moves(const json_t *reply, size_t n_shown)
 	json_decref(sums);
 }
 
-/* Who was told out of memory, and why; for the last one also what can be done. */
+/* Which programs got out-of-memory, and why; for the last one also what to do. */
 static void print_denials(const json_t *reply, size_t n_shown)
 {
 	static const char *const heads[] = { "AGO", "OUT OF MEMORY", "WHY" };
