@@ -156,7 +156,7 @@ static const char *payload_fault(const struct slu_message *m)
 	}
 }
 
-/* HELLO has grown; the channel clears what a short one lacks. */
+/* HELLO has grown; the channel clears the fields that a short one lacks. */
 static bool size_is_right(unsigned type, unsigned size)
 {
 	return size == kinds[type].size || (type == SLU_MSG_HELLO && size == SLU_HELLO_SIZE_1);

@@ -38,7 +38,7 @@ int slu_path_private_folder(const char *path, bool make)
 	return 0;
 }
 
-/* Whether @folder exists, is ours, and we may make things in it. */
+/* Whether @folder exists, is ours, and we may create files in it. */
 static bool is_usable_parent(const char *folder)
 {
 	struct stat st;
@@ -135,7 +135,7 @@ int slu_path_linked_socket(char *ret_path, size_t size)
 int slu_path_disk(enum slu_path_mode mode, unsigned i, char *ret_path, size_t size)
 {
 	const char *cache = getenv("XDG_CACHE_HOME"), *user_folder = getenv("HOME");
-	unsigned n_own = mode == SLU_PATH_USER; /* before the one that is everybody's */
+	unsigned n_own = mode == SLU_PATH_USER; /* before the one that all users share */
 	int n = -1;
 
 	if (i == n_own)
