@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Bytes: programs whose memory goes away and comes back a thousand times find in it what they left there.
+"""Bytes: programs whose memory leaves and returns a thousand times find its contents unchanged.
 
-Four programs share a device that holds one of them. Sizes, orders and ways of changing memory come from a
-seed; several threads and streams work at once; every move is checksummed, and the programs check every
-word. They go on until the device has gone from one to another often enough (SLUICE_SWITCHES).
+Four programs share a device that holds one of them. Sizes, orders and ways of changing memory come
+from a seed; several threads and streams work at once; every move is checksummed, and the programs
+check every word. They go on until there were enough switches between them (SLUICE_SWITCHES).
 """
 
 import os
@@ -22,7 +22,7 @@ SETTINGS = {"scheduler.slice": "2ms", "scheduler.slice_min_switches": 1, "memory
 
 
 def go_on_until(world, programs, n_switches):
-    """Lets endless programs run until there were so many switches, then ends them and checks them."""
+    """Lets endless programs run until there were n_switches, then ends them and checks them."""
     switches = s.Switches(world)
     begin = time.monotonic()
 
@@ -73,12 +73,14 @@ def four_that_map_their_memory_anew_all_the_time():
 
 
 def four_with_every_kind_of_memory():
-    """Managed, mapped by the program and from pools, changed by kernels, copies and graphs, in streams of threads."""
+    """Memory that is managed, mapped by the program or from pools, changed by kernels, copies and
+    graphs, in streams of threads."""
     four_cuda_programs("cuda-kinds", "--own", 3, "--managed", 2, "--async", "--renew", "--graphs", "--per-thread")
 
 
 def four_with_the_allocator_of_a_framework(kind):
-    """Weights and temporary memory come from a cache in front of the driver; a device for one, and for two without temporaries."""
+    """Weights and temporary memory come from a cache in front of the driver. The device holds one
+    program, and two without temporaries."""
     rng = random.Random(s.seed(20254))
     with s.World(f"train-{kind}", memory=2 * s.MIB, settings=SETTINGS, softgpu={"scale": 256}) as w:
         w.start_daemon()

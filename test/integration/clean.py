@@ -22,15 +22,15 @@ MIB = 2
 
 
 def take_turns(name, *words, settings=None, turns=TURNS, memory=3, softgpu=SCALE):
-    """Two programs on a device that holds one. Returns the bytes that came in and went out in so many turns of each, after those
-    in which the programs have filled their memory."""
+    """Two programs on a device that holds one. Returns the bytes that came in and went out in that
+    many turns of each, not counting the turns in which the programs filled their memory."""
     with s.World(f"clean-{name}", memory=memory * s.MIB, settings=SETTINGS | (settings or {}), softgpu=softgpu) as w:
         w.start_daemon()
         programs = [w.start([s.CLIENTS / "cuda-read", "--mib", MIB, "--buffers", 8, "--rounds", 1, "--endless", "--seed", i, *words],
                             "cuda", name=f"p{i}", stdin=subprocess.PIPE) for i in range(2)]
 
         def moved_after(n):
-            """The sums over both when each has had n turns, and moves are reported."""
+            """The sums over both when each has had n turns and moves are reported."""
             found = w.status()["programs"]
             if len(found) == 2 and all(p["turns"] >= n and p["moved_in_bytes"] for p in found):
                 return sum(p["moved_in_bytes"] for p in found), sum(p["moved_out_bytes"] for p in found)
@@ -52,7 +52,7 @@ DEFAULT = {"memory.hash_clean": "auto"}
 
 
 def is_little(into, out):
-    """Without digests as much goes out as comes in."""
+    """Without digests as many bytes go out as come in."""
     s.check(out <= 2 * into / 50, "at most 2 % of what is moved without digests is written back", into, out)
 
 
@@ -77,7 +77,7 @@ def the_same_with_bytes_on_disk():
 
 
 def a_program_that_takes_all_of_the_device_has_its_turns():
-    """There is no memory for digests then: its bytes are copied, and it is denied nothing."""
+    """There is no memory for digests then: its bytes are copied, and no request is denied."""
     with s.World("clean-all", memory=4 * s.MIB, settings=SETTINGS | DEFAULT, softgpu=SCALE) as w:
         w.start_daemon()
         fills = [w.start([s.CLIENTS / "cuda-fill", "--all", "--buffers", 1, "--rounds", 20, "--seed", i], "cuda", name=f"p{i}")
@@ -109,7 +109,7 @@ def auto_ends_right():
 
 
 def auto_ends_right_over_a_slow_bus():
-    """Where digests are faster than copies, so that both sides of a comparison come from the device."""
+    """Digests are faster than copies here, so both sides of a comparison come from the device."""
     take_turns("slow", "--change", 9, settings=DEFAULT, turns=20, **CARD)
 
 
@@ -131,7 +131,7 @@ FAULTS = {
 
 
 def one_fault(w, kind, number, own_calls):
-    """Returns whether the fault was met."""
+    """Returns whether the fault occurred."""
     log = w.folder / "faults"
     log.unlink(missing_ok=True)
     victim = w.start([s.CLIENTS / "cuda-read", "--mib", 1, "--buffers", 3, "--rounds", 1, "--endless", "--change", 4], "cuda",

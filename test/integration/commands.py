@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What commands say of programs in states that people meet: stopped, refused, not parked, denied."""
+"""What commands print about programs in states that people meet: stopped, refused, not parked,
+denied.
+"""
 
 import json
 import os
@@ -133,7 +135,7 @@ def advice_names_no_setting_that_is_on_already():
 
 
 def a_denial_names_what_the_program_asked_for():
-    """Devices give 2 MiB at least: that is what the program needs, and not what it asked for."""
+    """Devices give at least 2 MiB: that is what the program needs, not what it asked for."""
     for mib, asked in ((3, "1.50 MiB"), (5, "2.50 MiB")):
         with world(f"asked-{mib}", **{"memory.visible_memory": "1M"}) as w:
             w.start_daemon()

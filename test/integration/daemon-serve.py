@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A real sluiced and honest raw clients: joining, turns, seeing, steering, dying."""
+"""A real sluiced and honest raw clients: joining, turns, status, control, death."""
 
 import json
 import os
@@ -77,7 +77,8 @@ def status_has_the_documented_keys():
 
 
 def programs_have_no_more_than_the_device_together():
-    """What was told last of a program that gave way is from before; the device has no board that tells."""
+    """The last report of a program that gave way is old, and the device has no board that knows
+    better."""
     with world("together") as w:
         a = w.client("a", want=80 * MIB, facts=1, **TIGHT)
         a.wait("ready")

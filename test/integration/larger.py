@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""CUDA programs larger than the device, with allow_mapped = auto: what does not fit is reached over the bus.
-
-What a program sees as free stays the device's, a program that fits is not mapped, and beyond the pinned budget the allocation
-fails and the user is told how to go on.
+"""CUDA programs larger than the device, with allow_mapped = auto: memory that does not fit is
+reached over the bus. A program still sees only the device's free memory, a program that fits is not
+mapped, and beyond the pinned budget the allocation fails and the user is told what to do.
 """
 
 import os

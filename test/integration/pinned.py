@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Pinned memory: its budget is changed while programs copy through it and from it, and who has none goes on, only slower.
+"""Pinned memory: its budget changes while programs copy through it and from it, and a program
+without any goes on, only slower.
 
-OpenCL has no memory that is pinned and nothing else; our copies there go through the driver's own. So OpenCL programs have no part of the budget.
+OpenCL has no memory that is only pinned; our copies there go through the driver's own. So OpenCL
+programs have no part of the budget.
 """
 
 import os
@@ -24,7 +26,7 @@ def set_pinned(w, size):
 
 
 def shares(w):
-    """What each may pin, who came last at the end."""
+    """What each may pin, in the order of joining."""
     return [p["pinned_bytes"] for p in w.status()["programs"]]
 
 

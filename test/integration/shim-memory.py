@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the shim charges for memory, beside what the stand-in device says is in use."""
+"""What the shim charges for memory, compared with what the stand-in device reports as used."""
 
 import os
 import subprocess
@@ -174,7 +174,8 @@ def threads_that_take_and_give_back_memory_do_not_disturb_each_other():
 
 
 def memory_that_is_not_there_is_denied_under_torture():
-    """Nobody else could make place: the allocation fails, and does not wait for a daemon that is not there."""
+    """No other program could free memory: the allocation fails, and does not wait for a daemon that
+    does not run."""
     with s.World("shim-torture", memory=16 * s.MIB, softgpu=SMALL) as w:
         program = w.start([s.CLIENTS / "cuda-fill", "--mib", 16], "cuda", sluice=False,
                           env={"LD_PRELOAD": s.BUILD / "src/cuda/libcuda.so.1", "SLUICE_TORTURE": 1})

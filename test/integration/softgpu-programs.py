@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of the runtime API, compiled by nvcc where there is one, on the software GPU with our own runtime."""
+"""Programs of the runtime API, compiled by nvcc if there is one, on the software GPU with our own
+runtime.
+"""
 
 import os
 import pathlib
@@ -48,7 +50,8 @@ def compile(folder, *words):
 
 
 def scenes(w, program, names=SCENES, env=None, sluice=False):
-    """Runs each scene, to the right end: nothing of what they use is missing. Returns what they printed."""
+    """Runs each scene to its right end: no function that they use is missing. Returns what they
+    printed."""
     return {name: w.finish(w.start([program, name], "cuda", name=name, sluice=sluice, env=LIBRARIES | (env or {}))) for name in names}
 
 
@@ -101,7 +104,8 @@ def they_share_a_device_with_others():
 
 
 def under_sluice(words):
-    """What a program prints alone, and what three of it print that run at once on a device that another one fills."""
+    """What a program prints alone, and what three copies print that run at once on a device that
+    another program fills."""
     settings = {"scheduler.slice": "50ms", "memory.checksum_moves": "on"}
     with s.World("programs-sluice", memory=8 * s.MIB, settings=settings, softgpu={"scale": 256}) as w:
         w.start_daemon()
