@@ -4,6 +4,7 @@
 
 #include "base/util.h"
 #include "predict/divide.h"
+#include "predict/sum.h"
 
 static bool is_power(uint64_t x)
 {
@@ -35,7 +36,10 @@ static bool is_empty(const struct slu_predict_value *a, const struct slu_predict
 static struct slu_predict_value unsigned_of(struct slu_predict_scope *s,
 					    const struct slu_predict_value *v, unsigned bits)
 {
-	return slu_predict_value_norm(s, v, (struct slu_predict_type){ (uint8_t)bits, false });
+	struct slu_predict_value space;
+
+	return *slu_predict_value_norm(s, v, (struct slu_predict_type){ (uint8_t)bits, false },
+				       &space);
 }
 
 /*
@@ -47,7 +51,7 @@ static struct slu_predict_value mask(struct slu_predict_scope *s, const struct s
 				     uint64_t m, unsigned bits)
 {
 	uint64_t rounding = ~m & mask_of(bits);
-	struct slu_predict_value u, r;
+	struct slu_predict_value u, space;
 	int64_t d;
 
 	if (!m)
@@ -61,8 +65,7 @@ static struct slu_predict_value mask(struct slu_predict_scope *s, const struct s
 		u = slu_predict_divide_floor(s, a, d);
 		/* the op's value is not the quotient, so that no remainder follows from it */
 		s->dims[2 * s->op].divisor = 0;
-		r = slu_predict_value_one(d);
-		return slu_predict_value_product(s, &u, &r);
+		return *slu_predict_sum_multiply(s, &u, d, &space);
 	}
 	u = unsigned_of(s, a, bits);
 	if (m > INT64_MAX)
@@ -140,12 +143,14 @@ struct slu_predict_value slu_predict_bits_or(struct slu_predict_scope *s,
 					     const struct slu_predict_value *a,
 					     const struct slu_predict_value *b, unsigned bits)
 {
+	struct slu_predict_value space;
+
 	if (is_empty(a, b))
 		return slu_predict_value_empty();
 	if (slu_predict_value_is_one(a) && slu_predict_value_is_one(b))
 		return slu_predict_value_one(as_signed((uint64_t)a->c | (uint64_t)b->c, bits));
 	if (is_sum(a, b))
-		return slu_predict_value_sum(s, a, 1, b, 1);
+		return *slu_predict_sum_add(s, a, b, &space);
 	return below_fill(s, a, b, bits, true);
 }
 
@@ -153,7 +158,7 @@ struct slu_predict_value slu_predict_bits_xor(struct slu_predict_scope *s,
 					      const struct slu_predict_value *a,
 					      const struct slu_predict_value *b, unsigned bits)
 {
-	struct slu_predict_value ones = slu_predict_value_one(-1);
+	struct slu_predict_value ones = slu_predict_value_one(-1), space;
 
 	if (is_empty(a, b))
 		return slu_predict_value_empty();
@@ -161,31 +166,33 @@ struct slu_predict_value slu_predict_bits_xor(struct slu_predict_scope *s,
 		return slu_predict_value_one(as_signed((uint64_t)a->c ^ (uint64_t)b->c, bits));
 	/* sound: to turn all bits is -1 - a, whatever the width */
 	if (slu_predict_value_is_one(b) && as_signed((uint64_t)b->c, bits) == -1)
-		return slu_predict_value_sum(s, &ones, 1, a, -1);
+		return *slu_predict_sum_sub(s, &ones, a, &space);
 	if (is_sum(a, b))
-		return slu_predict_value_sum(s, a, 1, b, 1);
+		return *slu_predict_sum_add(s, a, b, &space);
 	return below_fill(s, a, b, bits, false);
 }
 
-struct slu_predict_value slu_predict_bits_shl(struct slu_predict_scope *s,
-					      const struct slu_predict_value *a,
-					      const struct slu_predict_value *b, unsigned bits)
+const struct slu_predict_value *slu_predict_bits_shl(struct slu_predict_scope *s,
+						     const struct slu_predict_value *a,
+						     const struct slu_predict_value *b,
+						     unsigned bits, struct slu_predict_value *space)
 {
-	struct slu_predict_value n = unsigned_of(s, b, 32), factor;
+	struct slu_predict_value n, factor;
 
-	if (is_empty(a, b))
-		return slu_predict_value_empty();
-	if (n.state != SLU_PREDICT_SET || n.hi >= bits || n.hi >= 63) {
-		if (n.state == SLU_PREDICT_SET && n.lo >= bits)
-			return slu_predict_value_one(0);
-		return slu_predict_value_any(s);
-	}
-	if (n.lo == n.hi)
-		factor = slu_predict_value_one(INT64_C(1) << n.lo);
-	else
+	if (slu_predict_value_is_one(b) && b->lo >= 0 && b->lo < bits && b->lo < 63)
+		return slu_predict_sum_multiply(s, a, INT64_C(1) << b->lo, space);
+	n = unsigned_of(s, b, 32);
+	if (is_empty(a, b)) {
+		*space = slu_predict_value_empty();
+	} else if (n.state != SLU_PREDICT_SET || n.hi >= bits || n.hi >= 63) {
+		*space = n.state == SLU_PREDICT_SET && n.lo >= bits ? slu_predict_value_one(0)
+								    : slu_predict_value_any(s);
+	} else {
 		factor = slu_predict_value_span(s, INT64_C(1) << n.lo, INT64_C(1) << n.hi,
 						INT64_C(1) << n.lo);
-	return slu_predict_value_product(s, a, &factor);
+		return slu_predict_sum_product(s, a, &factor, space);
+	}
+	return space;
 }
 
 /* Sound: it rounds down, rises with a number, and its size falls with the shift. */
@@ -193,9 +200,8 @@ struct slu_predict_value slu_predict_bits_shr(struct slu_predict_scope *s,
 					      const struct slu_predict_value *a,
 					      const struct slu_predict_value *b, unsigned bits)
 {
-	struct slu_predict_value n = unsigned_of(s, b, 32);
+	struct slu_predict_value n, r;
 	int64_t least, most;
-	struct slu_predict_value r;
 
 	if (is_empty(a, b))
 		return slu_predict_value_empty();
@@ -204,6 +210,7 @@ struct slu_predict_value slu_predict_bits_shr(struct slu_predict_scope *s,
 		r.why = a->why;
 		return r;
 	}
+	n = unsigned_of(s, b, 32);
 	least = n.state == SLU_PREDICT_SET ? SLU_MIN(n.lo, (int64_t)bits) : 0;
 	most = n.state == SLU_PREDICT_SET ? SLU_MIN(n.hi, (int64_t)bits) : (int64_t)bits;
 	if (least == most && most < 62)

@@ -70,7 +70,8 @@ struct slu_predict_value slu_predict_divide_floor(struct slu_predict_scope *s,
 		/* this op's dim is above all others so far: terms stay in order */
 		s->dims[2 * s->op] =
 			(struct slu_predict_dim){ .last = (uint64_t)last - (uint64_t)first,
-						  .divisor = d };
+						  .divisor = d,
+						  .rest = rest.terms[0].dim };
 		s->dims[2 * s->op + 1] = (struct slu_predict_dim){ .last = (uint64_t)d - 1 };
 		r.terms[r.n_terms++] = (struct slu_predict_term){ 1, 2 * s->op };
 	}

@@ -7,14 +7,15 @@
 #include "predict/bits.h"
 #include "predict/divide.h"
 #include "predict/kernel-parts.h"
+#include "predict/number.h"
 #include "predict/range.h"
 #include "predict/relation.h"
+#include "predict/sum.h"
 
 struct run {
 	const struct slu_predict_launch *launch;
 	struct slu_predict_scope scope;
 	const struct slu_predict_op *op;
-	struct slu_predict_value *values;
 };
 
 static struct slu_predict_value any(struct run *r)
@@ -23,28 +24,41 @@ static struct slu_predict_value any(struct run *r)
 }
 
 /* The launch's bytes; what it does not give is unknown. */
-static struct slu_predict_value parameter(struct run *r)
+static void parameter(struct run *r, struct slu_predict_value *ret_value)
 {
 	const struct slu_predict_op *op = r->op;
 	unsigned bytes = op->type.bits / 8;
 	uint64_t bits = 0, at = (uint64_t)op->imm;
+	const uint8_t *from = (const uint8_t *)r->launch->params + at;
 
-	if (at > r->launch->param_bytes || r->launch->param_bytes - at < bytes)
-		return any(r);
-	memcpy(&bits, (const uint8_t *)r->launch->params + at, bytes);
+	if (at > r->launch->param_bytes || r->launch->param_bytes - at < bytes) {
+		*ret_value = any(r);
+		return;
+	}
+	if (bytes == 8)
+		memcpy(&bits, from, 8);
+	else if (bytes == 4)
+		memcpy(&bits, from, 4);
+	else
+		memcpy(&bits, from, bytes);
 	if (op->type.is_signed && bytes < 8)
-		return slu_predict_value_one((int64_t)(bits << (64 - op->type.bits)) >>
-					     (64 - op->type.bits));
-	return slu_predict_value_one((int64_t)bits);
+		bits = (uint64_t)((int64_t)(bits << (64 - op->type.bits)) >> (64 - op->type.bits));
+	slu_predict_value_set(ret_value, (int64_t)bits);
 }
 
-static struct slu_predict_value index_below(struct run *r, uint32_t n)
+/* 0 … @n - 1; @n is not 0. */
+static void index_below(struct run *r, uint32_t n, struct slu_predict_value *ret_value)
 {
-	return n ? slu_predict_value_span(&r->scope, 0, (int64_t)n - 1, 1)
-		 : slu_predict_value_empty();
+	slu_predict_value_set(ret_value, 0);
+	if (n == 1)
+		return;
+	r->scope.dims[2 * r->scope.op].last = n - 1;
+	ret_value->hi = (int64_t)n - 1;
+	ret_value->n_terms = 1;
+	ret_value->terms[0] = (struct slu_predict_term){ 1, 2 * r->scope.op };
 }
 
-static struct slu_predict_value special(struct run *r)
+static void special(struct run *r, struct slu_predict_value *ret_value)
 {
 	const struct slu_predict_launch *l = r->launch;
 	enum slu_ptx_sreg sreg = (enum slu_ptx_sreg)r->op->imm;
@@ -53,26 +67,33 @@ static struct slu_predict_value special(struct run *r)
 	case SLU_PTX_SREG_TID_X:
 	case SLU_PTX_SREG_TID_Y:
 	case SLU_PTX_SREG_TID_Z:
-		return index_below(r, l->block[sreg - SLU_PTX_SREG_TID_X]);
+		index_below(r, l->block[sreg - SLU_PTX_SREG_TID_X], ret_value);
+		break;
 	case SLU_PTX_SREG_NTID_X:
 	case SLU_PTX_SREG_NTID_Y:
 	case SLU_PTX_SREG_NTID_Z:
-		return slu_predict_value_one(l->block[sreg - SLU_PTX_SREG_NTID_X]);
+		slu_predict_value_set(ret_value, l->block[sreg - SLU_PTX_SREG_NTID_X]);
+		break;
 	case SLU_PTX_SREG_CTAID_X:
 	case SLU_PTX_SREG_CTAID_Y:
 	case SLU_PTX_SREG_CTAID_Z:
-		return index_below(r, l->grid[sreg - SLU_PTX_SREG_CTAID_X]);
+		index_below(r, l->grid[sreg - SLU_PTX_SREG_CTAID_X], ret_value);
+		break;
 	case SLU_PTX_SREG_NCTAID_X:
 	case SLU_PTX_SREG_NCTAID_Y:
 	case SLU_PTX_SREG_NCTAID_Z:
-		return slu_predict_value_one(l->grid[sreg - SLU_PTX_SREG_NCTAID_X]);
+		slu_predict_value_set(ret_value, l->grid[sreg - SLU_PTX_SREG_NCTAID_X]);
+		break;
 	case SLU_PTX_SREG_LANEID:
-		return index_below(r, 32);
+		index_below(r, 32, ret_value);
+		break;
 	case SLU_PTX_SREG_ZERO:
 	case SLU_PTX_SREG_ZERO64:
-		return slu_predict_value_one(0);
+		slu_predict_value_set(ret_value, 0);
+		break;
 	default:
-		return any(r);
+		*ret_value = any(r);
+		break;
 	}
 }
 
@@ -90,7 +111,7 @@ static struct slu_predict_value variable(struct run *r)
 static struct slu_predict_value extreme(struct run *r, const struct slu_predict_value *a,
 					const struct slu_predict_value *b, bool is_max)
 {
-	struct slu_predict_value v;
+	struct slu_predict_value v, space;
 
 	if (a->state == SLU_PREDICT_EMPTY || b->state == SLU_PREDICT_EMPTY)
 		return slu_predict_value_empty();
@@ -104,8 +125,8 @@ static struct slu_predict_value extreme(struct run *r, const struct slu_predict_
 	if (is_max ? b->lo >= a->hi : b->hi <= a->lo)
 		return *b;
 	v = slu_predict_value_join(&r->scope, a, b);
-	return is_max ? slu_predict_value_clip(&r->scope, &v, SLU_MAX(a->lo, b->lo), v.hi)
-		      : slu_predict_value_clip(&r->scope, &v, v.lo, SLU_MIN(a->hi, b->hi));
+	return is_max ? *slu_predict_value_clip(&r->scope, &v, SLU_MAX(a->lo, b->lo), v.hi, &space)
+		      : *slu_predict_value_clip(&r->scope, &v, v.lo, SLU_MIN(a->hi, b->hi), &space);
 }
 
 static struct slu_predict_value absolute(struct run *r, const struct slu_predict_value *a)
@@ -136,16 +157,17 @@ static struct slu_predict_value body(struct run *r, const struct slu_predict_val
 }
 
 /* All turns of a counter, as far as the first value or a bounded next one reach. */
-static struct slu_predict_value counter(struct run *r, const struct slu_predict_value *all,
-					const struct slu_predict_value *first,
-					const struct slu_predict_value *next)
+static const struct slu_predict_value *counter(struct run *r, const struct slu_predict_value *all,
+					       const struct slu_predict_value *first,
+					       const struct slu_predict_value *next,
+					       struct slu_predict_value *space)
 {
 	int64_t lo, hi;
 
 	if (first->state == SLU_PREDICT_EMPTY)
-		return *first;
+		return first;
 	if (all->state != SLU_PREDICT_SET || first->state != SLU_PREDICT_SET)
-		return *all;
+		return all;
 	if (next->state == SLU_PREDICT_EMPTY) {
 		lo = first->lo;
 		hi = first->hi;
@@ -153,29 +175,20 @@ static struct slu_predict_value counter(struct run *r, const struct slu_predict_
 		lo = SLU_MIN(first->lo, next->lo);
 		hi = SLU_MAX(first->hi, next->hi);
 	} else {
-		return *all;
+		return all;
 	}
-	return slu_predict_value_clip(&r->scope, all, lo, hi);
+	return slu_predict_value_clip(&r->scope, all, lo, hi, space);
 }
 
 /* Sound: the value is in both sets, so that either will do. */
-static struct slu_predict_value narrower(const struct slu_predict_value *a,
-					 const struct slu_predict_value *b)
+static const struct slu_predict_value *narrower(const struct slu_predict_value *a,
+						const struct slu_predict_value *b)
 {
 	if (a->state == SLU_PREDICT_EMPTY || b->state == SLU_PREDICT_ANY)
-		return *a;
+		return a;
 	if (b->state == SLU_PREDICT_EMPTY || a->state == SLU_PREDICT_ANY)
-		return *b;
-	return (uint64_t)b->hi - (uint64_t)b->lo < (uint64_t)a->hi - (uint64_t)a->lo ? *b : *a;
-}
-
-static struct slu_predict_value ratio(struct run *r, const struct slu_predict_value *a,
-				      const struct slu_predict_value *b)
-{
-	if (!slu_predict_value_is_one(a) || !slu_predict_value_is_one(b) || !b->c ||
-	    a->c == INT64_MIN || a->c % b->c)
-		return any(r);
-	return slu_predict_value_one(a->c / b->c);
+		return b;
+	return (uint64_t)b->hi - (uint64_t)b->lo < (uint64_t)a->hi - (uint64_t)a->lo ? b : a;
 }
 
 /* Only sums and choices know what to do with the address of a window. */
@@ -186,34 +199,21 @@ static const struct slu_predict_value *no_window(const struct slu_predict_value 
 	return v->state == SLU_PREDICT_WINDOW ? &any_window : v;
 }
 
-static struct slu_predict_value run_op(struct run *r)
+/* Ops that few programs have more than a few of. */
+static struct slu_predict_value run_rare(struct run *r, const struct slu_predict_value *wa,
+					 const struct slu_predict_value *wb)
 {
 	const struct slu_predict_op *op = r->op;
-	const struct slu_predict_value *wa = &r->values[op->a], *wb = &r->values[op->b];
 	const struct slu_predict_value *a = no_window(wa), *b = no_window(wb);
 	struct slu_predict_scope *s = &r->scope;
 
 	switch ((enum slu_predict_code)op->code) {
-	case SLU_PREDICT_CODE_CONSTANT:
-		return slu_predict_value_one(op->imm);
-	case SLU_PREDICT_CODE_PARAM:
-		return parameter(r);
-	case SLU_PREDICT_CODE_SPECIAL:
-		return special(r);
 	case SLU_PREDICT_CODE_VARIABLE:
 		return variable(r);
 	case SLU_PREDICT_CODE_LOADED:
 		return slu_predict_value_full(s, op->type);
 	case SLU_PREDICT_CODE_WINDOW:
 		return (struct slu_predict_value){ .state = SLU_PREDICT_WINDOW };
-	case SLU_PREDICT_CODE_ADD:
-		return slu_predict_value_sum(s, wa, 1, wb, 1);
-	case SLU_PREDICT_CODE_SUB:
-		return slu_predict_value_sum(s, wa, 1, wb, -1);
-	case SLU_PREDICT_CODE_MUL:
-		return slu_predict_value_product(s, a, b);
-	case SLU_PREDICT_CODE_SHL:
-		return slu_predict_bits_shl(s, a, b, op->type.bits);
 	case SLU_PREDICT_CODE_SHR:
 		return slu_predict_bits_shr(s, a, b, op->type.bits);
 	case SLU_PREDICT_CODE_DIV:
@@ -234,36 +234,75 @@ static struct slu_predict_value run_op(struct run *r)
 		return extreme(r, a, b, true);
 	case SLU_PREDICT_CODE_ABS:
 		return absolute(r, a);
-	case SLU_PREDICT_CODE_NORM:
-		return slu_predict_value_norm(s, a, op->type);
 	case SLU_PREDICT_CODE_JOIN:
 		return slu_predict_value_join(s, wa, wb);
-	case SLU_PREDICT_CODE_EITHER:
-		return a->state == SLU_PREDICT_ANY ? *b : *a;
-	case SLU_PREDICT_CODE_NARROWER:
-		return narrower(a, b);
-	case SLU_PREDICT_CODE_RATIO:
-		return ratio(r, a, b);
-	case SLU_PREDICT_CODE_REFINE:
-	case SLU_PREDICT_CODE_KEEP:
-		return slu_predict_relation_refine(s, a, b, (enum slu_predict_relation)op->relation,
-						   op->type, op->code == SLU_PREDICT_CODE_KEEP);
 	case SLU_PREDICT_CODE_GUARD:
 		return a->state == SLU_PREDICT_EMPTY || b->state == SLU_PREDICT_EMPTY
 			       ? slu_predict_value_empty()
 			       : slu_predict_value_one(0);
 	case SLU_PREDICT_CODE_TURNS:
-		return slu_predict_relation_turns(s, a, b, no_window(&r->values[op->c]),
+		return slu_predict_relation_turns(s, a, b, no_window(s->values[op->c]),
 						  (enum slu_predict_relation)op->relation, op->type,
 						  op->is_fixed);
 	case SLU_PREDICT_CODE_FEWER:
 		return fewer(r, a, b);
 	case SLU_PREDICT_CODE_BODY:
 		return body(r, a);
-	case SLU_PREDICT_CODE_COUNTER:
-		return counter(r, a, b, no_window(&r->values[op->c]));
 	default:
 		return any(r);
+	}
+}
+
+/* Return: the op's value: @space, or that of an earlier op. */
+static const struct slu_predict_value *run_op(struct run *r, struct slu_predict_value *space)
+{
+	const struct slu_predict_op *op = r->op;
+	struct slu_predict_scope *s = &r->scope;
+	const struct slu_predict_value *wa = s->values[op->a], *wb = s->values[op->b], *a, *b;
+	int64_t number;
+
+	if (slu_predict_value_is_one(wa) &&
+	    (slu_predict_value_is_one(wb) || op->code == SLU_PREDICT_CODE_NORM) &&
+	    slu_predict_number_op(op, wa->lo, wb->lo, &number)) {
+		slu_predict_value_set(space, number);
+		return space;
+	}
+	a = no_window(wa);
+	b = no_window(wb);
+	switch ((enum slu_predict_code)op->code) {
+	case SLU_PREDICT_CODE_CONSTANT:
+		slu_predict_value_set(space, op->imm);
+		return space;
+	case SLU_PREDICT_CODE_PARAM:
+		parameter(r, space);
+		return space;
+	case SLU_PREDICT_CODE_SPECIAL:
+		special(r, space);
+		return space;
+	case SLU_PREDICT_CODE_ADD:
+		return slu_predict_sum_add(s, wa, wb, space);
+	case SLU_PREDICT_CODE_SUB:
+		return slu_predict_sum_sub(s, wa, wb, space);
+	case SLU_PREDICT_CODE_MUL:
+		return slu_predict_sum_product(s, a, b, space);
+	case SLU_PREDICT_CODE_SHL:
+		return slu_predict_bits_shl(s, a, b, op->type.bits, space);
+	case SLU_PREDICT_CODE_NORM:
+		return slu_predict_value_norm(s, a, op->type, space);
+	case SLU_PREDICT_CODE_EITHER:
+		return a->state == SLU_PREDICT_ANY ? b : a;
+	case SLU_PREDICT_CODE_NARROWER:
+		return narrower(a, b);
+	case SLU_PREDICT_CODE_REFINE:
+	case SLU_PREDICT_CODE_KEEP:
+		return slu_predict_relation_refine(s, a, b, (enum slu_predict_relation)op->relation,
+						   op->type, op->code == SLU_PREDICT_CODE_KEEP,
+						   space);
+	case SLU_PREDICT_CODE_COUNTER:
+		return counter(r, a, b, no_window(s->values[op->c]), space);
+	default:
+		*space = run_rare(r, wa, wb);
+		return space;
 	}
 }
 
@@ -319,10 +358,10 @@ static void add_why(struct slu_predict_set *set, const struct slu_predict_access
 static void add_access(struct run *r, const struct slu_predict_program *p,
 		       const struct slu_predict_access *access, struct slu_predict_set *set)
 {
-	const struct slu_predict_value *v = &r->values[access->address];
+	const struct slu_predict_value *v = r->scope.values[access->address];
 
 	if (v->state == SLU_PREDICT_EMPTY ||
-	    (access->guard && r->values[access->guard].state == SLU_PREDICT_EMPTY) ||
+	    (access->guard && r->scope.values[access->guard]->state == SLU_PREDICT_EMPTY) ||
 	    (v->state == SLU_PREDICT_WINDOW && access->may_be_window))
 		return;
 	if (v->state != SLU_PREDICT_SET) {
@@ -353,20 +392,24 @@ void slu_predict_evaluate(const struct slu_predict_kernel *kernel,
 			  struct slu_predict_set *set)
 {
 	const struct slu_predict_program *p = &kernel->program;
-	struct run r = { .launch = launch, .values = scratch };
+	struct slu_predict_value *spaces = scratch;
+	struct run r = { .launch = launch };
 
 	set->n_ranges = 0;
 	set->why_reads = set->why_writes = kernel->why;
 	if (kernel->why.reason || is_empty_launch(launch) || !p->n_ops)
 		return;
 	r.scope.ops = p->ops;
-	r.scope.values = r.values;
-	r.scope.dims = (struct slu_predict_dim *)(void *)(r.values + p->n_ops);
-	for (uint32_t i = 0; i < p->n_ops; i++) {
+	r.scope.dims = (struct slu_predict_dim *)(void *)(spaces + p->n_ops);
+	r.scope.values =
+		(const struct slu_predict_value **)(void *)(r.scope.dims + 2 * (size_t)p->n_ops);
+	spaces[0] = slu_predict_value_any(&r.scope);
+	r.scope.values[0] = &spaces[0];
+	for (uint32_t i = 1; i < p->n_ops; i++) {
 		r.scope.op = i;
 		r.op = &p->ops[i];
 		r.scope.dims[2 * i].divisor = 0;
-		r.values[i] = run_op(&r);
+		r.scope.values[i] = run_op(&r, &spaces[i]);
 	}
 	for (uint32_t i = 0; i < p->n_accesses; i++)
 		add_access(&r, p, &p->accesses[i], set);

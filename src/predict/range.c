@@ -37,23 +37,22 @@ static void add_level(struct slu_predict_range *r, uint64_t stride, uint64_t las
 int slu_predict_range_make(const struct slu_predict_scope *s, const struct slu_predict_value *v,
 			   int64_t offset, uint32_t bytes, struct slu_predict_range *ret_range)
 {
-	struct slu_predict_range r = { .bytes = bytes };
 	uint64_t strides[SLU_PREDICT_MAX_TERMS], lasts[SLU_PREDICT_MAX_TERMS];
+	struct slu_predict_range *r = ret_range;
 	int64_t lo, hi, form_lo, form_hi;
 
 	if (__builtin_add_overflow(v->lo, offset, &lo) ||
 	    __builtin_add_overflow(v->hi, offset, &hi) ||
-	    __builtin_add_overflow(hi, (int64_t)bytes, &hi) || lo < 0)
+	    __builtin_add_overflow(hi, (int64_t)bytes, &hi) || lo < 0 ||
+	    (v->is_loose && (uint64_t)hi - (uint64_t)lo >= WIDE_BYTES))
 		return SLU_PREDICT_RANGE_E_WIDE;
-	r.from = (uint64_t)lo;
-	r.to = (uint64_t)hi;
-	if (v->is_loose && r.to - r.from >= WIDE_BYTES)
-		return SLU_PREDICT_RANGE_E_WIDE;
+	r->from = (uint64_t)lo;
+	r->to = (uint64_t)hi;
+	r->n_levels = 0;
 	/* where the form says less than its interval, the interval is all that counts */
 	if (!slu_predict_value_reach(s, v, &form_lo, &form_hi)) {
-		r.address = r.from;
-		r.bytes = r.to - r.from;
-		*ret_range = r;
+		r->address = r->from;
+		r->bytes = r->to - r->from;
 		return 0;
 	}
 	for (unsigned i = 0; i < v->n_terms; i++) {
@@ -68,10 +67,10 @@ int slu_predict_range_make(const struct slu_predict_scope *s, const struct slu_p
 		strides[k] = stride;
 		lasts[k] = s->dims[v->terms[i].dim].last;
 	}
-	r.address = (uint64_t)form_lo + (uint64_t)offset;
+	r->address = (uint64_t)form_lo + (uint64_t)offset;
+	r->bytes = bytes;
 	for (unsigned i = 0; i < v->n_terms; i++)
-		add_level(&r, strides[i], lasts[i]);
-	*ret_range = r;
+		add_level(r, strides[i], lasts[i]);
 	return 0;
 }
 

@@ -8,13 +8,13 @@
 /*
  * The members of @a for which `a relation b` can hold, as numbers of @type. If @keeps is set, the
  * result is ANY where these are not the members of @a themselves: whoever compares the result with
- * @a needs the same numbers, not the same modulo 2^bits.
+ * @a needs the same numbers, not the same modulo 2^bits. Return: as slu_predict_value_norm().
  */
-struct slu_predict_value slu_predict_relation_refine(struct slu_predict_scope *s,
-						     const struct slu_predict_value *a,
-						     const struct slu_predict_value *b,
-						     enum slu_predict_relation relation,
-						     struct slu_predict_type type, bool keeps);
+const struct slu_predict_value *
+slu_predict_relation_refine(struct slu_predict_scope *s, const struct slu_predict_value *a,
+			    const struct slu_predict_value *b, enum slu_predict_relation relation,
+			    struct slu_predict_type type, bool keeps,
+			    struct slu_predict_value *space);
 
 /*
  * A loop goes on after its k-th turn (from 0 on) only if `first + k * step relation bound`. Return:

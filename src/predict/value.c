@@ -175,77 +175,42 @@ static int64_t floor_shift(int64_t x, unsigned bits)
  * multiples of 2^bits, counted from the type's lowest number, the same multiple is taken from all
  * of them. Otherwise some thread may wrap around, and anything that the type can hold is possible.
  */
-struct slu_predict_value slu_predict_value_norm(struct slu_predict_scope *s,
-						const struct slu_predict_value *v,
-						struct slu_predict_type type)
+const struct slu_predict_value *slu_predict_value_norm(struct slu_predict_scope *s,
+						       const struct slu_predict_value *v,
+						       struct slu_predict_type type,
+						       struct slu_predict_value *space)
 {
-	struct slu_predict_value r = *v;
-	int64_t lo, hi, turns, below, above, shift;
+	int64_t lo, hi, turns, below, above, shift, c;
 
 	if (v->state == SLU_PREDICT_EMPTY || slu_predict_value_fits(v, type))
-		return r;
+		return v;
 	if (v->state == SLU_PREDICT_ANY || type.bits >= 64) {
-		struct slu_predict_value full = slu_predict_value_full(s, type);
-
+		*space = slu_predict_value_full(s, type);
 		if (v->state == SLU_PREDICT_ANY)
-			full.why = v->why;
-		return full;
+			space->why = v->why;
+		return space;
 	}
 	range_of(type, &lo, &hi);
-	if (__builtin_sub_overflow(v->lo, lo, &below) || __builtin_sub_overflow(v->hi, lo, &above))
-		return slu_predict_value_full(s, type);
-	turns = floor_shift(below, type.bits);
-	if (turns != floor_shift(above, type.bits))
-		return slu_predict_value_full(s, type);
-	if (__builtin_mul_overflow(turns, INT64_C(1) << type.bits, &shift) ||
-	    __builtin_sub_overflow(v->c, shift, &r.c))
-		return slu_predict_value_full(s, type);
-	r.lo -= shift;
-	r.hi -= shift;
-	return r;
-}
-
-/* Appends a term; too many of them: false. */
-static bool add_term(struct slu_predict_value *v, int64_t coef, uint32_t dim)
-{
-	if (!coef)
-		return true;
-	if (v->n_terms == SLU_PREDICT_MAX_TERMS)
-		return false;
-	v->terms[v->n_terms++] = (struct slu_predict_term){ coef, dim };
-	return true;
-}
-
-/* r = a * ka + b * kb without intervals. */
-static bool sum_forms(const struct slu_predict_value *a, int64_t ka,
-		      const struct slu_predict_value *b, int64_t kb, struct slu_predict_value *r,
-		      bool *ret_have_met)
-{
-	int64_t x, y;
-	unsigned i = 0, k = 0;
-
-	r->n_terms = 0;
-	*ret_have_met = false;
-	if (__builtin_mul_overflow(a->c, ka, &x) || __builtin_mul_overflow(b->c, kb, &y) ||
-	    __builtin_add_overflow(x, y, &r->c))
-		return false;
-	while (i < a->n_terms || k < b->n_terms) {
-		uint32_t da = i < a->n_terms ? a->terms[i].dim : UINT32_MAX;
-		uint32_t db = k < b->n_terms ? b->terms[k].dim : UINT32_MAX;
-
-		x = y = 0;
-		if (da <= db && __builtin_mul_overflow(a->terms[i++].coef, ka, &x))
-			return false;
-		if (db <= da && __builtin_mul_overflow(b->terms[k++].coef, kb, &y))
-			return false;
-		*ret_have_met = *ret_have_met || da == db;
-		if (__builtin_add_overflow(x, y, &x) || !add_term(r, x, SLU_MIN(da, db)))
-			return false;
+	if (__builtin_sub_overflow(v->lo, lo, &below) ||
+	    __builtin_sub_overflow(v->hi, lo, &above)) {
+		*space = slu_predict_value_full(s, type);
+		return space;
 	}
-	return true;
+	turns = floor_shift(below, type.bits);
+	if (turns != floor_shift(above, type.bits) ||
+	    __builtin_mul_overflow(turns, INT64_C(1) << type.bits, &shift) ||
+	    __builtin_sub_overflow(v->c, shift, &c)) {
+		*space = slu_predict_value_full(s, type);
+		return space;
+	}
+	*space = *v;
+	space->c = c;
+	space->lo -= shift;
+	space->hi -= shift;
+	return space;
 }
 
-static bool scale(int64_t lo, int64_t hi, int64_t k, int64_t *ret_lo, int64_t *ret_hi)
+bool slu_predict_value_scale(int64_t lo, int64_t hi, int64_t k, int64_t *ret_lo, int64_t *ret_hi)
 {
 	int64_t x, y;
 
@@ -256,127 +221,20 @@ static bool scale(int64_t lo, int64_t hi, int64_t k, int64_t *ret_lo, int64_t *r
 	return true;
 }
 
-/* Leaves the interval that both the form and @r's own bounds allow. */
-static struct slu_predict_value tighten(struct slu_predict_scope *s, struct slu_predict_value *r)
+void slu_predict_value_tighten(const struct slu_predict_scope *s, struct slu_predict_value *v)
 {
 	int64_t lo, hi;
 
-	if (slu_predict_value_reach(s, r, &lo, &hi)) {
-		r->lo = SLU_MAX(r->lo, lo);
-		r->hi = SLU_MIN(r->hi, hi);
+	if (slu_predict_value_reach(s, v, &lo, &hi)) {
+		v->lo = SLU_MAX(v->lo, lo);
+		v->hi = SLU_MIN(v->hi, hi);
 	}
-	if (r->lo > r->hi)
-		return slu_predict_value_empty();
-	if (r->lo == r->hi) {
-		r->c = r->lo;
-		r->n_terms = 0;
+	if (v->lo > v->hi) {
+		*v = slu_predict_value_empty();
+	} else if (v->lo == v->hi) {
+		v->c = v->lo;
+		v->n_terms = 0;
 	}
-	return *r;
-}
-
-static int64_t coef_of(const struct slu_predict_value *v, uint32_t dim)
-{
-	for (unsigned i = 0; i < v->n_terms; i++)
-		if (v->terms[i].dim == dim)
-			return v->terms[i].coef;
-	return 0;
-}
-
-/* Puts a term in its place. */
-static bool insert_term(struct slu_predict_value *v, int64_t coef, uint32_t dim)
-{
-	if (!add_term(v, coef, dim))
-		return false;
-	for (unsigned k = v->n_terms - 1u; k && v->terms[k - 1].dim > v->terms[k].dim; k--) {
-		struct slu_predict_term t = v->terms[k];
-
-		v->terms[k] = v->terms[k - 1];
-		v->terms[k - 1] = t;
-	}
-	return true;
-}
-
-/*
- * A number x and its quotient q by d are not independent: where a form has both, x becomes d * q +
- * rest, with a dim for the rest. Sound: that equation holds for the same x and q, which their dims
- * stand for, with 0 <= rest < d.
- */
-static bool take_remainder(struct slu_predict_scope *s, struct slu_predict_value *r)
-{
-	for (unsigned i = 0; i < r->n_terms; i++) {
-		uint32_t dim = r->terms[i].dim, op = dim / 2;
-		int64_t d = s->dims[dim].divisor, m = 0;
-		struct slu_predict_value rest, shorter = *r;
-		bool have_met;
-
-		if (dim % 2 || !d || op >= s->op ||
-		    !sum_forms(&s->values[s->ops[op].a], 1, &s->values[op], -d, &rest, &have_met))
-			continue;
-		for (unsigned k = 0; k < rest.n_terms && !m; k++)
-			if (rest.terms[k].dim != dim)
-				m = coef_of(r, rest.terms[k].dim) / rest.terms[k].coef;
-		if (!m || !sum_forms(r, 1, &rest, -m, &shorter, &have_met) ||
-		    shorter.n_terms >= r->n_terms || !insert_term(&shorter, m, dim + 1))
-			continue;
-		*r = shorter;
-		return true;
-	}
-	return false;
-}
-
-/* Sound: no other memory lies as near to a window as this. */
-static struct slu_predict_value window_sum(struct slu_predict_scope *s,
-					   const struct slu_predict_value *a,
-					   const struct slu_predict_value *b, int64_t k)
-{
-	struct slu_predict_value r = *a;
-	int64_t lo, hi;
-
-	if (!scale(b->lo, b->hi, k, &lo, &hi) || __builtin_add_overflow(a->lo, lo, &r.lo) ||
-	    __builtin_add_overflow(a->hi, hi, &r.hi) || r.lo < -SLU_PREDICT_WINDOW_BYTES ||
-	    r.hi > SLU_PREDICT_WINDOW_BYTES)
-		return slu_predict_value_any(s);
-	return r;
-}
-
-struct slu_predict_value slu_predict_value_sum(struct slu_predict_scope *s,
-					       const struct slu_predict_value *a, int64_t ka,
-					       const struct slu_predict_value *b, int64_t kb)
-{
-	struct slu_predict_value r = { .state = SLU_PREDICT_SET };
-	int64_t alo, ahi, blo, bhi;
-	bool have_met;
-
-	if (a->state == SLU_PREDICT_EMPTY || b->state == SLU_PREDICT_EMPTY)
-		return slu_predict_value_empty();
-	if (a->state == SLU_PREDICT_WINDOW && b->state == SLU_PREDICT_SET && ka == 1)
-		return window_sum(s, a, b, kb);
-	if (b->state == SLU_PREDICT_WINDOW && a->state == SLU_PREDICT_SET && kb == 1)
-		return window_sum(s, b, a, ka);
-	if (a->state != SLU_PREDICT_SET || b->state != SLU_PREDICT_SET) {
-		r = slu_predict_value_any(s);
-		r.why = a->state == SLU_PREDICT_ANY ? a->why : b->why;
-		return r;
-	}
-	r.is_loose = a->is_loose || b->is_loose;
-	r.why = a->is_loose ? a->why : b->why;
-	if (!scale(a->lo, a->hi, ka, &alo, &ahi) || !scale(b->lo, b->hi, kb, &blo, &bhi) ||
-	    __builtin_add_overflow(alo, blo, &r.lo) || __builtin_add_overflow(ahi, bhi, &r.hi))
-		return slu_predict_value_any(s);
-	if (!sum_forms(a, ka, b, kb, &r, &have_met)) {
-		/* sound: every integer of the interval instead of those that the form reaches */
-		bool is_loose = r.is_loose;
-		uint32_t why = r.why;
-
-		r = slu_predict_value_span(s, r.lo, r.hi, 1);
-		r.is_loose = is_loose;
-		r.why = why;
-		return r;
-	}
-	for (unsigned i = 0; i < SLU_PREDICT_MAX_TERMS && r.n_terms > 1 && take_remainder(s, &r);
-	     i++)
-		have_met = true;
-	return have_met || !r.n_terms ? tighten(s, &r) : r;
 }
 
 /* All multiples of what both factors' members are multiples of. */
@@ -389,23 +247,19 @@ struct slu_predict_value slu_predict_value_product(struct slu_predict_scope *s,
 						   const struct slu_predict_value *a,
 						   const struct slu_predict_value *b)
 {
-	static const struct slu_predict_value zero = { .state = SLU_PREDICT_SET };
 	struct slu_predict_value r;
 	int64_t lo, hi, x, y, g;
 
 	if (a->state == SLU_PREDICT_EMPTY || b->state == SLU_PREDICT_EMPTY)
 		return slu_predict_value_empty();
-	if (slu_predict_value_is_one(b))
-		return slu_predict_value_sum(s, a, b->c, &zero, 0);
-	if (slu_predict_value_is_one(a))
-		return slu_predict_value_sum(s, b, a->c, &zero, 0);
 	if (a->state == SLU_PREDICT_ANY || b->state == SLU_PREDICT_ANY) {
 		r = slu_predict_value_any(s);
 		r.why = a->state == SLU_PREDICT_ANY ? a->why : b->why;
 		return r;
 	}
 	/* sound: a product of two intervals is between the products of their ends */
-	if (!scale(a->lo, a->hi, b->lo, &lo, &hi) || !scale(a->lo, a->hi, b->hi, &x, &y))
+	if (!slu_predict_value_scale(a->lo, a->hi, b->lo, &lo, &hi) ||
+	    !slu_predict_value_scale(a->lo, a->hi, b->hi, &x, &y))
 		return slu_predict_value_any(s);
 	lo = SLU_MIN(lo, x);
 	hi = SLU_MAX(hi, y);
@@ -470,34 +324,36 @@ struct slu_predict_value slu_predict_value_join(struct slu_predict_scope *s,
  * Sound: members outside of [lo, hi] do not occur. Where the form reaches everything between its
  * ends, or every step of a single term, the rest is such an interval too, with a dim of its own.
  */
-struct slu_predict_value slu_predict_value_clip(struct slu_predict_scope *s,
-						const struct slu_predict_value *v, int64_t lo,
-						int64_t hi)
+const struct slu_predict_value *slu_predict_value_clip(struct slu_predict_scope *s,
+						       const struct slu_predict_value *v,
+						       int64_t lo, int64_t hi,
+						       struct slu_predict_value *space)
 {
-	struct slu_predict_value r = *v;
+	struct slu_predict_value *r = space;
 
 	if (v->state == SLU_PREDICT_EMPTY ||
 	    (v->state == SLU_PREDICT_SET && lo <= v->lo && hi >= v->hi))
-		return r;
-	if (lo > hi)
-		return slu_predict_value_empty();
-	if (v->state == SLU_PREDICT_ANY) {
-		r = slu_predict_value_span(s, lo, hi, 1);
-		r.is_loose = true;
-		r.why = v->why;
-		return r;
+		return v;
+	if (v->state == SLU_PREDICT_SET) {
+		lo = SLU_MAX(lo, v->lo);
+		hi = SLU_MIN(hi, v->hi);
 	}
-	r.lo = SLU_MAX(lo, v->lo);
-	r.hi = SLU_MIN(hi, v->hi);
-	if (r.lo > r.hi)
-		return slu_predict_value_empty();
-	if (v->n_terms == 1)
-		r = lattice(s, r.lo, r.hi, v->c, slu_predict_value_step(v));
-	else if (slu_predict_value_is_dense(s, v))
-		r = slu_predict_value_span(s, r.lo, r.hi, 1);
-	else
-		return tighten(s, &r);
-	r.is_loose = v->is_loose;
-	r.why = v->why;
+	if (lo > hi) {
+		*r = slu_predict_value_empty();
+	} else if (v->state == SLU_PREDICT_ANY) {
+		*r = slu_predict_value_span(s, lo, hi, 1);
+		r->is_loose = true;
+		r->why = v->why;
+	} else if (v->n_terms == 1 || slu_predict_value_is_dense(s, v)) {
+		*r = v->n_terms == 1 ? lattice(s, lo, hi, v->c, slu_predict_value_step(v))
+				     : slu_predict_value_span(s, lo, hi, 1);
+		r->is_loose = v->is_loose;
+		r->why = v->why;
+	} else {
+		*r = *v;
+		r->lo = lo;
+		r->hi = hi;
+		slu_predict_value_tighten(s, r);
+	}
 	return r;
 }

@@ -68,9 +68,10 @@ struct slu_predict_value {
 /* Op n owns the dims 2n and 2n+1; @last is what its values say it is. */
 struct slu_predict_dim {
 	uint64_t last;
-	/* not 0: this is the part of a quotient by @divisor that the op @quotient could not take
-	 * apart; 2n+1 is its remainder */
+	/* not 0: this is the part of a quotient by @divisor that the op could not take apart;
+	 * 2n+1 is its remainder */
 	int64_t divisor;
+	uint32_t rest; /* of a quotient: a dim of what it could not take apart */
 };
 
 /* A type's bits and how they are read. */
@@ -79,10 +80,13 @@ struct slu_predict_type {
 	bool is_signed;
 };
 
-/* One evaluation: @values and @dims of all ops before @op are filled in. */
+/*
+ * One evaluation: @values and @dims of all ops before @op are filled in. Where an op changes
+ * nothing, its value is its operand's.
+ */
 struct slu_predict_scope {
 	const struct slu_predict_op *ops;
-	const struct slu_predict_value *values;
+	const struct slu_predict_value **values;
 	struct slu_predict_dim *dims;
 	uint32_t op;
 };
@@ -90,6 +94,16 @@ struct slu_predict_scope {
 static inline bool slu_predict_value_is_one(const struct slu_predict_value *v)
 {
 	return v->state == SLU_PREDICT_SET && v->lo == v->hi;
+}
+
+/* One number, without a word on terms that nobody reads. */
+static inline void slu_predict_value_set(struct slu_predict_value *v, int64_t c)
+{
+	v->state = SLU_PREDICT_SET;
+	v->n_terms = 0;
+	v->is_loose = false;
+	v->why = 0;
+	v->lo = v->hi = v->c = c;
 }
 
 struct slu_predict_value slu_predict_value_one(int64_t c);
@@ -111,16 +125,22 @@ int64_t slu_predict_value_step(const struct slu_predict_value *v);
 bool slu_predict_value_is_dense(const struct slu_predict_scope *s,
 				const struct slu_predict_value *v);
 
-/* The numbers that a register of @type holds: the same modulo 2^bits, inside the type's range. */
-struct slu_predict_value slu_predict_value_norm(struct slu_predict_scope *s,
-						const struct slu_predict_value *v,
-						struct slu_predict_type type);
+/* Leaves the interval that both the form and @v's own bounds allow. */
+void slu_predict_value_tighten(const struct slu_predict_scope *s, struct slu_predict_value *v);
+/* [lo, hi] * k. Return: false if it exceeds 64 bits. */
+bool slu_predict_value_scale(int64_t lo, int64_t hi, int64_t k, int64_t *ret_lo, int64_t *ret_hi);
+
+/*
+ * The numbers that a register of @type holds: the same modulo 2^bits, inside the type's range.
+ * Return: @v itself if it is that already, else @space, which is not @v.
+ */
+const struct slu_predict_value *slu_predict_value_norm(struct slu_predict_scope *s,
+						       const struct slu_predict_value *v,
+						       struct slu_predict_type type,
+						       struct slu_predict_value *space);
 bool slu_predict_value_fits(const struct slu_predict_value *v, struct slu_predict_type type);
 
-/* a * ka + b * kb */
-struct slu_predict_value slu_predict_value_sum(struct slu_predict_scope *s,
-					       const struct slu_predict_value *a, int64_t ka,
-					       const struct slu_predict_value *b, int64_t kb);
+/* The product of two sets, neither of which is one number (sum.h has those). */
 struct slu_predict_value slu_predict_value_product(struct slu_predict_scope *s,
 						   const struct slu_predict_value *a,
 						   const struct slu_predict_value *b);
@@ -128,7 +148,8 @@ struct slu_predict_value slu_predict_value_product(struct slu_predict_scope *s,
 struct slu_predict_value slu_predict_value_join(struct slu_predict_scope *s,
 						const struct slu_predict_value *a,
 						const struct slu_predict_value *b);
-/* those of @v that lie in [lo, hi] */
-struct slu_predict_value slu_predict_value_clip(struct slu_predict_scope *s,
-						const struct slu_predict_value *v, int64_t lo,
-						int64_t hi);
+/* Those of @v that lie in [lo, hi]. Return: as slu_predict_value_norm(). */
+const struct slu_predict_value *slu_predict_value_clip(struct slu_predict_scope *s,
+						       const struct slu_predict_value *v,
+						       int64_t lo, int64_t hi,
+						       struct slu_predict_value *space);

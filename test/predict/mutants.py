@@ -17,8 +17,8 @@ LIBRARIES = ["src/predict/libpredict.a", "devices/softgpu/interp/libinterp.a", "
 
 # rule, file, what stands there, what stands there in the mutant
 MUTANTS = [
-    ("wrap-around is noticed", "value.c", "	if (turns != floor_shift(above, type.bits))\n		return slu_predict_value_full(s, type);\n", ""),
-    ("a sum adds both intervals", "value.c", "__builtin_add_overflow(ahi, bhi, &r.hi)", "__builtin_add_overflow(ahi, blo, &r.hi)"),
+    ("wrap-around is noticed", "value.c", "	if (turns != floor_shift(above, type.bits) ||\n", "	if ("),
+    ("a sum adds both intervals", "sum.c", "__builtin_add_overflow(a->hi, b->hi, &r->hi)", "__builtin_add_overflow(a->hi, b->lo, &r->hi)"),
     ("a join has both intervals", "value.c", "	hi = SLU_MAX(a->hi, b->hi);\n	g = gcd", "	hi = a->hi;\n	g = gcd"),
     ("a join keeps a step only if both have it", "value.c", "		g = gcd(g, distance);", "		(void)distance;"),
     ("a product has four corners", "value.c", "	hi = SLU_MAX(hi, y);", ""),
@@ -30,15 +30,15 @@ MUTANTS = [
      "return slu_predict_divide_modulo(s, a, ((int64_t)m + 1) / 2 + 1);"),
     ("or fills all bits below the highest", "bits.c", "fill(SLU_MAX(x.hi, y.hi))", "SLU_MAX(x.hi, y.hi)"),
     ("or is a sum only without common bits", "bits.c", "	return !(low & (uint64_t)fill(b->hi));", "	return low != 0;"),
-    ("less than excludes one number", "relation.c", "hi = SLU_MIN(hi, less_one(y.hi));", "hi = SLU_MIN(hi, less_one(less_one(y.hi)));"),
-    ("a bound is the worst that it can be", "relation.c", "		hi = SLU_MIN(hi, y.hi);\n		break;\n	case SLU_PREDICT_GT",
-     "		hi = SLU_MIN(hi, y.lo);\n		break;\n	case SLU_PREDICT_GT"),
-    ("greater than excludes one number", "relation.c", "lo = SLU_MAX(lo, plus_one(y.lo));", "lo = SLU_MAX(lo, plus_one(plus_one(y.lo)));"),
+    ("less than excludes one number", "relation.c", "hi = SLU_MIN(hi, less_one(y->hi));", "hi = SLU_MIN(hi, less_one(less_one(y->hi)));"),
+    ("a bound is the worst that it can be", "relation.c", "		hi = SLU_MIN(hi, y->hi);\n		break;\n	case SLU_PREDICT_GT",
+     "		hi = SLU_MIN(hi, y->lo);\n		break;\n	case SLU_PREDICT_GT"),
+    ("greater than excludes one number", "relation.c", "lo = SLU_MAX(lo, plus_one(y->lo));", "lo = SLU_MAX(lo, plus_one(plus_one(y->lo)));"),
     ("a loop's turns end after its last test", "relation.c", "(most - 1) / size + 1, 1)", "(most - 1) / size, 1)"),
     ("a test that no thread reaches allows a first turn", "relation.c", "		return slu_predict_value_one(0);\n	/* a step",
      "		return y;\n	/* a step"),
     ("a loop that may wrap around has no bound", "relation.c", "	if (!slu_predict_value_fits(&end, type))\n		return slu_predict_value_any(s);\n", ""),
-    ("`!=` ends a loop only at a multiple of its step", "relation.c", "!is_bound_fixed || !counts_down(&d, size)", "d.state != SLU_PREDICT_SET || d.hi < 0"),
+    ("`!=` ends a loop only at a multiple of its step", "relation.c", "!is_bound_fixed || !counts_down(d, size)", "d->state != SLU_PREDICT_SET || d->hi < 0"),
     ("the inverse of a comparison", "guard.c", "[SLU_PREDICT_LT] = SLU_PREDICT_GE, [SLU_PREDICT_GE] = SLU_PREDICT_LT,",
      "[SLU_PREDICT_LT] = SLU_PREDICT_GT, [SLU_PREDICT_GE] = SLU_PREDICT_LT,"),
     ("a comparison from its other side", "guard.c", "[SLU_PREDICT_LE] = SLU_PREDICT_GE, [SLU_PREDICT_GE] = SLU_PREDICT_LE,",
@@ -63,8 +63,10 @@ MUTANTS = [
      "		    false)\n			return SLU_PREDICT_NO_LOOP;"),
     ("a bounded counter has its first value too", "evaluate.c", "		lo = SLU_MIN(first->lo, next->lo);\n		hi = SLU_MAX(first->hi, next->hi);",
      "		lo = next->lo;\n		hi = next->hi;"),
-    ("an access has all its bytes", "access.c", "(enum slu_ptx_type)in->form->types[0]) *\n			 in->form->vector,", "(enum slu_ptx_type)in->form->types[0]),"),
+    ("an access has all its bytes", "access.c", "in->form->types[0]) * in->form->vector,", "in->form->types[0]),"),
     ("an atomic writes", "access.c", "return plain(in, 1, true, true);", "return plain(in, 1, true, false);"),
+    ("a number takes its type's sign", "number.c", "	*ret = type.is_signed ? (int64_t)", "	*ret = !type.is_signed ? (int64_t)"),
+    ("terms of one dim are added", "sum.c", "		ta += is_met;", "		ta++;"),
     ("holes between pieces are few enough", "range.c", "	if (!n && stride <= r->bytes) {", "	if (!n && stride > r->bytes) {"),
 ]
 
