@@ -157,15 +157,35 @@ static struct touch touch_of(const struct slu_ptx_instr *in)
 	}
 }
 
+/* Functions that call functions are followed this deep, which ends at recursion too. */
+#define MAX_CALLS 8u
+
 /*
- * A failed assertion ends the context: what its message is read from lies in the module, and no
- * launch of this context follows.
+ * Sound: what a call gives back comes through parameter memory, and counts as loaded (translate.c).
+ * So a function none of whose instructions may touch global memory changes nothing else. A failed
+ * assertion ends the context: what its message is read from lies in the module, and no launch of
+ * this context follows.
  */
-static bool is_harmless_call(const struct slu_ptx_instr *in)
+static bool is_harmless_call(struct slu_predict_analysis *an, const struct slu_ptx_instr *call,
+			     unsigned depth)
 {
-	return in->operands[0].kind == SLU_PTX_OPERAND_FUNCTION &&
-	       !in->operands[0].function->is_defined &&
-	       !strcmp(in->operands[0].function->name, "__assertfail");
+	const struct slu_ptx_function *f = call->operands[0].function;
+
+	if (call->operands[0].kind != SLU_PTX_OPERAND_FUNCTION || depth == MAX_CALLS)
+		return false;
+	if (!f->is_defined)
+		return !strcmp(f->name, "__assertfail");
+	for (uint32_t i = 0; i < f->n_instrs; i++) {
+		enum effect effect = touch_of(&f->instrs[i]).effect;
+
+		if (!an->budget)
+			return false;
+		an->budget--;
+		if (effect != EFFECT_NONE &&
+		    (effect != EFFECT_CALL || !is_harmless_call(an, &f->instrs[i], depth + 1)))
+			return false;
+	}
+	return true;
 }
 
 static bool add_access(struct slu_predict_analysis *an, uint32_t instr, const struct touch *t)
@@ -201,7 +221,7 @@ enum slu_predict_reason slu_predict_access_all(struct slu_predict_analysis *an, 
 		*ret_line = in->line;
 		if (t.effect == EFFECT_UNKNOWN)
 			return SLU_PREDICT_REASON_MEMORY;
-		if (t.effect == EFFECT_CALL && !is_harmless_call(in))
+		if (t.effect == EFFECT_CALL && !is_harmless_call(an, in, 0))
 			return SLU_PREDICT_REASON_CALL;
 		if (t.effect == EFFECT_ACCESS && !add_access(an, i, &t))
 			return SLU_PREDICT_REASON_LARGE;
