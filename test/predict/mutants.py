@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Breaks each rule of src/predict, one at a time, and asks whether the random kernels notice: a rule that can be broken unseen is
-not tested. Each mutant replaces one text of one file; a text that is not there any more is a fault of this list."""
+"""Breaks each rule of src/predict, one at a time, and asks whether the kernels of test-rules.c or the random ones notice: a rule that
+can be broken unseen is not tested. Each mutant replaces one text of one file; a text that is not there any more is a fault of this list."""
 
 import os
 import pathlib
@@ -12,6 +12,7 @@ import tempfile
 BUILD, SOURCE = (pathlib.Path(os.environ[name]) for name in ("SLUICE_BUILD", "SLUICE_SOURCE"))
 PREDICT = SOURCE / "src/predict"
 KERNELS = os.environ.get("SLUICE_MUTANT_KERNELS", "12000")
+TESTS = ["test-rules", "test-generate"]
 LIBRARIES = ["src/predict/libpredict.a", "devices/softgpu/interp/libinterp.a", "devices/softgpu/interp/libinterp-base.a",
              "devices/softgpu/interp/libinterp-v3.a", "src/ptx/libptx.a", "src/base/libbase.a"]
 
@@ -55,7 +56,7 @@ MUTANTS = [
      "r = two(p, SLU_PREDICT_CODE_MUL, source(p, 1), source(p, 2));"),
     ("a conversion takes the number's sign", "translate.c", "	if (from.bits < to.bits)\n		r = norm(p->an, r, from);\n", ""),
     ("what was loaded is anything", "evaluate.c", "		return slu_predict_value_full(s, op->type);", "		return slu_predict_value_one(7);"),
-    ("steps of a counter do not change in the loop", "loop.c", "	if (!slu_predict_flow_is_in(&an->flow, an->flow.block_of[node.a], loop))\n		return true;",
+    ("a step or bound that changes in the loop is not fixed", "loop.c", "	if (!slu_predict_flow_is_in(&an->flow, an->flow.block_of[node.a], loop))\n		return true;",
      "	if (node.kind)\n		return true;"),
     ("a counter goes on alike over all edges", "loop.c", "(next.kind != SLU_PREDICT_NODE_NONE && !slu_predict_node_is(&n, &next))", "false"),
     ("a turn that passed one of several tests may be the last", "loop.c", "	if (an->turns[loop].n_tests != 1)\n		return false;\n", ""),
@@ -64,10 +65,12 @@ MUTANTS = [
     ("a bounded counter has its first value too", "evaluate.c", "		lo = SLU_MIN(first->lo, next->lo);\n		hi = SLU_MAX(first->hi, next->hi);",
      "		lo = next->lo;\n		hi = next->hi;"),
     ("an access has all its bytes", "access.c", "in->form->types[0]) * in->form->vector,", "in->form->types[0]),"),
+    ("a function that touches memory is not followed", "access.c", "		if (effect != EFFECT_NONE &&\n", "		if (false &&\n"),
     ("an atomic writes", "access.c", "return plain(in, 1, true, true);", "return plain(in, 1, true, false);"),
     ("a number takes its type's sign", "number.c", "	*ret = type.is_signed ? (int64_t)", "	*ret = !type.is_signed ? (int64_t)"),
     ("terms of one dim are added", "sum.c", "		ta += is_met;", "		ta++;"),
-    ("holes between pieces are few enough", "range.c", "	if (!n && stride <= r->bytes) {", "	if (!n && stride > r->bytes) {"),
+    ("pieces side by side are one, with all of them", "range.c", "r->bytes += stride * last;", "r->bytes += stride * (last - 1);"),
+    ("a level repeats once more than its last", "range.c", "r->levels[n].count = last + 1;", "r->levels[n].count = last;"),
 ]
 
 
@@ -86,15 +89,18 @@ def is_caught(folder, file, text):
     """Whether a test fails that passes without the change."""
     (folder / file).write_text(text)
     compile(folder, folder / file, "mutant.o")
-    done = run(["cc", folder / "mutant.o", folder / "test.o", *(BUILD / name for name in LIBRARIES), "-lcmocka", "-lpthread", "-lm",
-                "-o", folder / "test"])
-    if done.returncode:
-        raise SystemExit(done.stderr)
-    try:
-        done = run([folder / "test"], env=os.environ | {"SLUICE_GENERATE": KERNELS}, timeout=600)
-    except subprocess.TimeoutExpired:
-        return False
-    return done.returncode != 0 and "missed " in done.stderr
+    for test in TESTS:
+        done = run(["cc", folder / "mutant.o", folder / f"{test}.o", *(BUILD / name for name in LIBRARIES), "-lcmocka", "-lpthread", "-lm",
+                    "-o", folder / "test"])
+        if done.returncode:
+            raise SystemExit(done.stderr)
+        try:
+            done = run([folder / "test"], env=os.environ | {"SLUICE_GENERATE": KERNELS}, timeout=600)
+        except subprocess.TimeoutExpired:
+            return False
+        if done.returncode != 0 and "missed " in done.stderr:
+            return True
+    return False
 
 
 def main():
@@ -104,7 +110,8 @@ def main():
     n_unseen = 0
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        compile(folder, PREDICT / "test-generate.c", "test.o")
+        for test in TESTS:
+            compile(folder, PREDICT / f"{test}.c", f"{test}.o")
         for i, (rule, file, old, new) in enumerate(mutants, 1):
             text = (PREDICT / file).read_text()
             if text.count(old) != 1:
