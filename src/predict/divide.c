@@ -73,6 +73,7 @@ struct slu_predict_value slu_predict_divide_floor(struct slu_predict_scope *s,
 						  .divisor = d,
 						  .rest = rest.terms[0].dim };
 		s->dims[2 * s->op + 1] = (struct slu_predict_dim){ .last = (uint64_t)d - 1 };
+		s->has_quotient = true;
 		r.terms[r.n_terms++] = (struct slu_predict_term){ 1, 2 * s->op };
 	}
 	if (r.lo == r.hi) {

@@ -200,8 +200,8 @@ static const struct slu_predict_value *no_window(const struct slu_predict_value 
 }
 
 /* Ops that few programs have more than a few of. */
-static struct slu_predict_value run_rare(struct run *r, const struct slu_predict_value *wa,
-					 const struct slu_predict_value *wb)
+__attribute__((noinline)) static struct slu_predict_value
+run_rare(struct run *r, const struct slu_predict_value *wa, const struct slu_predict_value *wb)
 {
 	const struct slu_predict_op *op = r->op;
 	const struct slu_predict_value *a = no_window(wa), *b = no_window(wb);

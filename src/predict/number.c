@@ -12,7 +12,7 @@
 /* The number of @type that is @x modulo 2^bits. Return: false if it is no int64_t. */
 static bool norm(int64_t x, struct slu_predict_type type, int64_t *ret)
 {
-	unsigned rest = 64u - type.bits;
+	unsigned rest = (64u - type.bits) & 63;
 
 	if (type.bits >= 64) {
 		*ret = x;

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/util.h"
+#include "predict/number.h"
 
 static const uint8_t n_operands[] = {
 #define SLU_PREDICT_OP(name, n) n,
@@ -87,8 +88,47 @@ static bool grow(void **array, uint32_t n, uint32_t *max, size_t size)
 	return true;
 }
 
-uint32_t slu_predict_program_op(struct slu_predict_program *p, const struct slu_predict_op *op)
+static bool is_constant(const struct slu_predict_program *p, uint32_t op, int64_t *ret_number)
 {
+	*ret_number = p->ops[op].imm;
+	return p->ops[op].code == SLU_PREDICT_CODE_CONSTANT;
+}
+
+/*
+ * An op that needs no launch. Return: an earlier op of the same value, or 0; then *op may have
+ * become a constant. Sound: the rules for numbers are those of a launch, and x + 0, x - 0 and x * 1
+ * are x in any register.
+ */
+static uint32_t fold(const struct slu_predict_program *p, struct slu_predict_op *op)
+{
+	enum slu_predict_code code = (enum slu_predict_code)op->code;
+	unsigned n = n_operands[code];
+	int64_t a = 0, b = 0, number;
+	bool is_a, is_b;
+
+	if (n != 1 && n != 2)
+		return 0;
+	is_a = is_constant(p, op->a, &a);
+	is_b = n == 2 && is_constant(p, op->b, &b);
+	if (is_a && (is_b || n == 1) && slu_predict_number_op(op, a, b, &number)) {
+		*op = (struct slu_predict_op){ .code = SLU_PREDICT_CODE_CONSTANT, .imm = number };
+		return 0;
+	}
+	switch (code) {
+	case SLU_PREDICT_CODE_ADD:
+		return is_b && !b ? op->a : is_a && !a ? op->b : 0;
+	case SLU_PREDICT_CODE_SUB:
+		return is_b && !b ? op->a : 0;
+	case SLU_PREDICT_CODE_MUL:
+		return is_b && b == 1 ? op->a : is_a && a == 1 ? op->b : 0;
+	default:
+		return 0;
+	}
+}
+
+uint32_t slu_predict_program_op(struct slu_predict_program *p, const struct slu_predict_op *asked)
+{
+	struct slu_predict_op folded = *asked, *op = &folded;
 	uint32_t k;
 
 	if (p->error || p->n_ops == SLU_PREDICT_MAX_OPS)
@@ -101,8 +141,11 @@ uint32_t slu_predict_program_op(struct slu_predict_program *p, const struct slu_
 	if (!p->n_ops) {
 		/* op 0 stands for nothing */
 		p->ops[p->n_ops++] = (struct slu_predict_op){ .code = SLU_PREDICT_CODE_NONE };
-		return slu_predict_program_op(p, op);
+		return slu_predict_program_op(p, asked);
 	}
+	k = fold(p, op);
+	if (k)
+		return k;
 	for (k = hash_of(op) & (p->n_buckets - 1); p->buckets[k]; k = (k + 1) & (p->n_buckets - 1))
 		if (is_same(&p->ops[p->buckets[k] - 1], op))
 			return p->buckets[k] - 1;

@@ -58,8 +58,8 @@ struct slu_predict_program {
 
 void slu_predict_program_deinit(struct slu_predict_program *p);
 
-/* Return: the op, or 0 if there is no memory or there are too many. */
-uint32_t slu_predict_program_op(struct slu_predict_program *p, const struct slu_predict_op *op);
+/* Return: the op, or one of the same value; 0 if there is no memory or there are too many. */
+uint32_t slu_predict_program_op(struct slu_predict_program *p, const struct slu_predict_op *asked);
 /* Return: false if there is no memory or there are too many. */
 bool slu_predict_program_access(struct slu_predict_program *p,
 				const struct slu_predict_access *access);

@@ -121,7 +121,8 @@ static bool take_remainder(struct slu_predict_scope *s, struct slu_predict_value
 /* Form and interval of @r are filled in; @have_met: terms of one dim were added. */
 static inline void finish(struct slu_predict_scope *s, struct slu_predict_value *r, bool have_met)
 {
-	for (unsigned i = 0; i < SLU_PREDICT_MAX_TERMS && r->n_terms > 1 && take_remainder(s, r);
+	for (unsigned i = 0;
+	     s->has_quotient && i < SLU_PREDICT_MAX_TERMS && r->n_terms > 1 && take_remainder(s, r);
 	     i++)
 		have_met = true;
 	if (have_met || (!r->n_terms && (r->lo != r->hi || r->lo != r->c)))
@@ -251,7 +252,8 @@ const struct slu_predict_value *slu_predict_sum_multiply(struct slu_predict_scop
 	r->why = a->why;
 	if (!multiply_form(a, k, r))
 		return drop_form(s, r);
-	finish(s, r, false);
+	if (!r->n_terms && (r->lo != r->hi || r->lo != r->c))
+		slu_predict_value_tighten(s, r);
 	return r;
 }
 

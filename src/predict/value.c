@@ -66,20 +66,6 @@ static struct slu_predict_value lattice(struct slu_predict_scope *s, int64_t lo,
 			  : slu_predict_value_span(s, (int64_t)first, hi, g);
 }
 
-static void range_of(struct slu_predict_type type, int64_t *ret_lo, int64_t *ret_hi)
-{
-	if (type.bits >= 64) {
-		*ret_lo = type.is_signed ? INT64_MIN : 0;
-		*ret_hi = INT64_MAX;
-	} else if (type.is_signed) {
-		*ret_lo = -(INT64_C(1) << (type.bits - 1));
-		*ret_hi = -*ret_lo - 1;
-	} else {
-		*ret_lo = 0;
-		*ret_hi = (INT64_C(1) << type.bits) - 1;
-	}
-}
-
 /* Sound: nothing else fits. Of 64 bits without a sign the upper half is no int64_t: unknown. */
 struct slu_predict_value slu_predict_value_full(struct slu_predict_scope *s,
 						struct slu_predict_type type)
@@ -89,7 +75,7 @@ struct slu_predict_value slu_predict_value_full(struct slu_predict_scope *s,
 
 	if (type.bits >= 64)
 		return slu_predict_value_any(s);
-	range_of(type, &lo, &hi);
+	slu_predict_type_range(type, &lo, &hi);
 	v = slu_predict_value_span(s, lo, hi, 1);
 	v.is_loose = type.bits >= 32;
 	v.why = s->op;
@@ -157,14 +143,6 @@ bool slu_predict_value_is_dense(const struct slu_predict_scope *s,
 	return true;
 }
 
-bool slu_predict_value_fits(const struct slu_predict_value *v, struct slu_predict_type type)
-{
-	int64_t lo, hi;
-
-	range_of(type, &lo, &hi);
-	return v->state == SLU_PREDICT_SET && v->lo >= lo && v->hi <= hi;
-}
-
 static int64_t floor_shift(int64_t x, unsigned bits)
 {
 	return x >> bits;
@@ -190,7 +168,7 @@ const struct slu_predict_value *slu_predict_value_norm(struct slu_predict_scope 
 			space->why = v->why;
 		return space;
 	}
-	range_of(type, &lo, &hi);
+	slu_predict_type_range(type, &lo, &hi);
 	if (__builtin_sub_overflow(v->lo, lo, &below) ||
 	    __builtin_sub_overflow(v->hi, lo, &above)) {
 		*space = slu_predict_value_full(s, type);

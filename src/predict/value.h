@@ -89,11 +89,32 @@ struct slu_predict_scope {
 	const struct slu_predict_value **values;
 	struct slu_predict_dim *dims;
 	uint32_t op;
+	bool has_quotient; /* a dim has a divisor */
 };
 
 static inline bool slu_predict_value_is_one(const struct slu_predict_value *v)
 {
 	return v->state == SLU_PREDICT_SET && v->lo == v->hi;
+}
+
+/* What a type can hold, as far as it is an int64_t. */
+static inline void slu_predict_type_range(struct slu_predict_type type, int64_t *ret_lo,
+					  int64_t *ret_hi)
+{
+	unsigned rest = (64u - type.bits) & 63;
+
+	*ret_lo = type.is_signed ? INT64_MIN >> rest : 0;
+	*ret_hi = type.is_signed || !rest ? INT64_MAX >> rest : (int64_t)(UINT64_MAX >> rest);
+}
+
+/* Is every member a number of @type? */
+static inline bool slu_predict_value_fits(const struct slu_predict_value *v,
+					  struct slu_predict_type type)
+{
+	int64_t lo, hi;
+
+	slu_predict_type_range(type, &lo, &hi);
+	return v->state == SLU_PREDICT_SET && v->lo >= lo && v->hi <= hi;
 }
 
 /* One number, without a word on terms that nobody reads. */
@@ -138,7 +159,6 @@ const struct slu_predict_value *slu_predict_value_norm(struct slu_predict_scope 
 						       const struct slu_predict_value *v,
 						       struct slu_predict_type type,
 						       struct slu_predict_value *space);
-bool slu_predict_value_fits(const struct slu_predict_value *v, struct slu_predict_type type);
 
 /* The product of two sets, neither of which is one number (sum.h has those). */
 struct slu_predict_value slu_predict_value_product(struct slu_predict_scope *s,

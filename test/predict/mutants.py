@@ -37,7 +37,7 @@ MUTANTS = [
     ("greater than excludes one number", "relation.c", "lo = SLU_MAX(lo, plus_one(y->lo));", "lo = SLU_MAX(lo, plus_one(plus_one(y->lo)));"),
     ("a loop's turns end after its last test", "relation.c", "(most - 1) / size + 1, 1)", "(most - 1) / size, 1)"),
     ("a test that no thread reaches allows a first turn", "relation.c", "		return slu_predict_value_one(0);\n	/* a step",
-     "		return y;\n	/* a step"),
+     "		return *y;\n	/* a step"),
     ("a loop that may wrap around has no bound", "relation.c", "	if (!slu_predict_value_fits(&end, type))\n		return slu_predict_value_any(s);\n", ""),
     ("`!=` ends a loop only at a multiple of its step", "relation.c", "!is_bound_fixed || !counts_down(d, size)", "d->state != SLU_PREDICT_SET || d->hi < 0"),
     ("the inverse of a comparison", "guard.c", "[SLU_PREDICT_LT] = SLU_PREDICT_GE, [SLU_PREDICT_GE] = SLU_PREDICT_LT,",
