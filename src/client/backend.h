@@ -39,6 +39,9 @@ struct slu_backend {
 	/* Copies are fast from and to pinned host memory only: stage them. */
 	bool wants_staging;
 
+	/* compare() takes device memory of its own: only with hash_clean = always. */
+	bool compares_if_asked;
+
 	/* Called first on each thread that calls the others. May be NULL. */
 	void (*thread_begin)(void *data);
 

@@ -29,7 +29,7 @@ void slu_contents_prepare(struct slu_client *c, struct slu_client_unit *w,
 	/* Without a host copy, or without permission to compare, a suspect unit counts as written.
 	 */
 	if (is_out && u->suspect && !d->is_dead &&
-	    (!u->host_version || !slu_client_unit_may_compare(c)))
+	    (!u->host_version || !slu_client_unit_may_compare(c, d)))
 		slu_client_unit_clear_suspect(u, false);
 	*ret_move = (struct slu_move){
 		.backend = d->backend,
@@ -39,7 +39,7 @@ void slu_contents_prepare(struct slu_client *c, struct slu_client_unit *w,
 		.has_contents = is_out ? !slu_unit_is_clean(u) : u->host_version > 0,
 		.is_suspect = is_out && u->suspect && slu_unit_is_clean(u) && !d->is_dead,
 		.always_compares = hashing == SLU_HASHING_ALWAYS,
-		.may_compare = slu_client_unit_may_compare(c),
+		.may_compare = slu_client_unit_may_compare(c, d),
 		.wants_drain = d->mode == SLU_MODE_LAUNCH && !d->is_dead,
 		.wants_sum = slu_peer_connection_settings(c->peer)->checksum_moves || u->on_disk,
 		.is_cancelled = slu_client_unit_is_cancelled,

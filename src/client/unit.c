@@ -199,9 +199,12 @@ void slu_client_unit_clear_suspect(struct slu_unit *unit, bool is_right)
 		unit_touch(unit);
 }
 
-bool slu_client_unit_may_compare(const struct slu_client *c)
+bool slu_client_unit_may_compare(const struct slu_client *c, const struct slu_client_device *d)
 {
-	return slu_peer_connection_settings(c->peer)->hash_clean != SLU_HASHING_OFF;
+	enum slu_hashing hashing = slu_peer_connection_settings(c->peer)->hash_clean;
+
+	return hashing == SLU_HASHING_ALWAYS ||
+	       (hashing == SLU_HASHING_AUTO && !d->backend->compares_if_asked);
 }
 
 /*
@@ -211,7 +214,7 @@ static bool unit_is_comparable(struct slu_client *c, const struct slu_client_dev
 			       const struct slu_unit *u)
 {
 	return d->backend->compare && u->place == SLU_PLACE_DEVICE && u->host_version &&
-	       slu_client_unit_may_compare(c);
+	       slu_client_unit_may_compare(c, d);
 }
 
 void slu_client_unit_touch_all(struct slu_client *c, struct slu_client_device *d)

@@ -23,8 +23,9 @@
 struct slu_client;
 struct slu_client_device;
 
-/* Whether units may be compared when they leave. */
-bool slu_client_unit_may_compare(const struct slu_client *client);
+/* Whether units of @device may be compared when they leave. */
+bool slu_client_unit_may_compare(const struct slu_client *client,
+				 const struct slu_client_device *device);
 
 struct slu_client_unit {
 	struct slu_unit unit; /* first: front ends hold its address. Guarded by the lock */

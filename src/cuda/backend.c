@@ -393,6 +393,7 @@ bool slu_cuda_backend_can_map(const struct slu_cuda_device *device)
 const struct slu_backend slu_cuda_backend = {
 	.name = "cuda",
 	.wants_staging = true,
+	.compares_if_asked = true,
 	.thread_begin = backend_thread_begin,
 	.create = backend_create,
 	.destroy = backend_destroy,

@@ -64,8 +64,8 @@ def the_same_with_memory_of_a_pool():
     is_little(*take_turns("pool", "--async"))
 
 
-def the_same_by_default_on_a_card():
-    is_little(*take_turns("card", settings=DEFAULT, **CARD))
+def the_same_over_the_bus_of_a_card():
+    is_little(*take_turns("card", **CARD))
 
 
 def the_same_with_bytes_on_disk():
@@ -163,7 +163,7 @@ def fault_test_of(kind, own_calls):
     return test
 
 
-s.main(weights_that_kernels_only_read_are_not_written_back, the_same_with_memory_of_a_pool, the_same_by_default_on_a_card,
+s.main(weights_that_kernels_only_read_are_not_written_back, the_same_with_memory_of_a_pool, the_same_over_the_bus_of_a_card,
        the_same_with_bytes_on_disk, a_program_that_takes_all_of_the_device_has_its_turns,
        a_program_that_writes_its_weights_now_and_then_ends_right, programs_that_write_everything_end_right,
        the_setting_turns_comparing_off, auto_ends_right, auto_ends_right_over_a_slow_bus, everything_that_moves_between_two_calls_is_right,
