@@ -23,7 +23,6 @@
 #include "cli/probe.h"
 #include "selftest/selftest.h"
 
-#define PATIENCE_S 60
 #define INDENT	   10 /* where what was tried begins */
 #define WHAT_WIDTH 52
 
@@ -172,7 +171,7 @@ static void line_take(void *data, char *line)
 
 static void part_run(struct run *run, const struct slu_selftest_part *part)
 {
-	const struct slu_probe probe = { PATIENCE_S, child_run, line_take, run };
+	const struct slu_probe probe = { SLU_SELFTEST_PATIENCE_S, child_run, line_take, run };
 	struct slu_selftest_finding f = { .key = part->key, .verdict = SLU_SELFTEST_UNPROVEN };
 	char what[128];
 	int signal = 0, r;
@@ -182,7 +181,8 @@ static void part_run(struct run *run, const struct slu_selftest_part *part)
 	if (!r)
 		return;
 	if (r == SLU_PROBE_E_HANGS)
-		snprintf(what, sizeof(what), "%s: no answer within %d s", part->name, PATIENCE_S);
+		snprintf(what, sizeof(what), "%s: no answer within %d s", part->name,
+			 SLU_SELFTEST_PATIENCE_S);
 	else
 		snprintf(what, sizeof(what), "%s: %s", part->name,
 			 r < 0	  ? strerror(-r)

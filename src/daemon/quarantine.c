@@ -2,6 +2,7 @@
 #include "daemon/quarantine.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/queue.h>
 #include <sys/wait.h>
@@ -54,10 +55,14 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* In the child: keeps nothing of the daemon's but what is held, and ends. */
-static _Noreturn void child_run(int *fds, unsigned n)
+/*
+ * In the child: keeps nothing of the daemon's but what is held, and ends when the daemon has closed
+ * its copies: the last copy must be the child's.
+ */
+static _Noreturn void child_run(int *fds, unsigned n, int parent)
 {
 	unsigned next = 0;
+	char byte;
 
 	qsort(fds, n, sizeof(*fds), compare);
 	for (unsigned i = 0; i < n; i++) {
@@ -66,6 +71,8 @@ static _Noreturn void child_run(int *fds, unsigned n)
 		next = (unsigned)fds[i] + 1;
 	}
 	close_range(next, ~0U, 0);
+	while (read(parent, &byte, 1) < 0 && errno == EINTR)
+		;
 	_exit(0);
 }
 
@@ -86,24 +93,32 @@ static void release_all(struct slu_quarantine *quarantine, bool has_child)
 static void hand_over(struct slu_quarantine *quarantine)
 {
 	pid_t child, *place = find_place(quarantine);
-	int *fds = place ? calloc(quarantine->n_held, sizeof(*fds)) : NULL;
+	int *fds = place ? calloc(quarantine->n_held + 1, sizeof(*fds)) : NULL;
 	const struct held *held;
 	unsigned n = 0;
+	int ends[2];
 
-	if (!fds)
+	if (!fds || pipe2(ends, O_CLOEXEC)) {
+		free(fds);
 		return;
+	}
 	LIST_FOREACH (held, &quarantine->held, entry)
 		fds[n++] = held->fd;
 	child = fork();
-	if (!child)
-		child_run(fds, n);
+	if (!child) {
+		fds[n++] = ends[0];
+		child_run(fds, n, ends[0]);
+	}
 	free(fds);
-	if (child < 0)
-		return;
-	*place = child;
-	slu_log(INFO, "closing %u connections whose peers passed files, in process %d", n,
-		(int)child);
-	release_all(quarantine, true);
+	close(ends[0]);
+	if (child > 0) {
+		*place = child;
+		slu_log(INFO, "closing %u connections whose peers passed files, in process %d", n,
+			(int)child);
+		release_all(quarantine, true);
+	}
+	/* the end of the pipe lets the child go */
+	close(ends[1]);
 }
 
 static void arm(struct slu_quarantine *quarantine)

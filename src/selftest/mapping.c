@@ -118,8 +118,10 @@ static CUresult bytes_move(struct slu_selftest *t, struct slu_selftest_memory *m
 		r = d->cuMemcpyHtoDAsync_v2(m->address, host, m->bytes, NULL);
 	if (r == CUDA_SUCCESS)
 		r = slu_selftest_kernel_launch(t, add, m->address, n, NULL);
-	memset(host, 0,
-	       m->bytes); /* the copy in has to be over before: it is, or the words are wrong */
+	/* a copy from pageable memory may still read it */
+	if (r == CUDA_SUCCESS)
+		r = d->cuCtxSynchronize();
+	memset(host, 0, m->bytes);
 	if (r == CUDA_SUCCESS)
 		r = d->cuMemcpyDtoHAsync_v2(host, m->address, m->bytes, NULL);
 	return r == CUDA_SUCCESS ? d->cuCtxSynchronize() : r;

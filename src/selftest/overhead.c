@@ -44,6 +44,7 @@ static void other_run(struct slu_selftest *t, int in, int out)
 	CUfunction add;
 
 	slu_selftest_hush(t);
+	alarm(SLU_SELFTEST_PATIENCE_S);
 	if (!byte_read(in) || !slu_selftest_open(t, "overhead") ||
 	    slu_selftest_kernel_load(t, &add) != CUDA_SUCCESS ||
 	    slu_selftest_memory_make(t, t->granule_bytes, &m) != CUDA_SUCCESS ||

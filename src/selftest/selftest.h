@@ -20,6 +20,9 @@
 #include "cuabi/cuda-calls.h"
 #include "selftest/driver.h"
 
+/* A part that takes longer hangs. Processes that a part makes end after this time too. */
+#define SLU_SELFTEST_PATIENCE_S 60
+
 enum slu_selftest_verdict {
 	SLU_SELFTEST_FIGURE,   /* a measurement; Sluice relies on no particular value */
 	SLU_SELFTEST_HOLDS,    /* what Sluice relies on is so */

@@ -34,6 +34,7 @@ static CUresult rounds_run(struct slu_selftest *t)
 static void other_run(struct slu_selftest *t)
 {
 	slu_selftest_hush(t);
+	alarm(SLU_SELFTEST_PATIENCE_S);
 	_exit(slu_selftest_open(t, "together") && rounds_run(t) == CUDA_SUCCESS ? 0 : 1);
 }
 
