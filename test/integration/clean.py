@@ -96,9 +96,11 @@ def one_fault(w, kind, number, own_calls):
     """Returns whether the fault was met."""
     log = w.folder / "faults"
     log.unlink(missing_ok=True)
-    victim = w.start([s.CLIENTS / "cuda-read", "--mib", 1, "--buffers", 3, "--rounds", 60, "--change", 4], "cuda", name="victim",
-                     env={"SLUICE_SOFTGPU_FAULT": f"{kind}:{number}", "SLUICE_SOFTGPU_FAULT_LOG": log})
-    out = w.finish(victim, exits=(0, 3, 4))
+    victim = w.start([s.CLIENTS / "cuda-read", "--mib", 1, "--buffers", 3, "--rounds", 1, "--endless", "--change", 4], "cuda",
+                     name="victim", stdin=subprocess.PIPE, env={"SLUICE_SOFTGPU_FAULT": f"{kind}:{number}", "SLUICE_SOFTGPU_FAULT_LOG": log})
+    s.wait_until("it has been moved or has ended", lambda: victim.poll() is not None or (
+        w.program("victim") or {}).get("turns", 0) >= 6)
+    out = w.end(victim, exits=(0, 3, 4))
     w.programs.remove(victim)
     if victim.returncode:
         s.check(re.search(own_calls, out), f"{kind}:{number} is no error of the program's own call", out)
