@@ -18,6 +18,9 @@
 
 void slu_client_unit_retire(struct slu_client *c, struct slu_client_unit *w)
 {
+	if (w->is_retired)
+		return;
+	w->is_retired = true;
 	if (w->unit.place == SLU_PLACE_RAM || w->unit.place == SLU_PLACE_DISK) {
 		w->unit.n_named = 0;
 		slu_peer_alloc_released(c->peer, slu_clock_now_ns(), &w->unit);
@@ -88,13 +91,10 @@ void slu_client_unit_free(struct slu_unit *unit)
 	slu_client_unit_follow(c, w);
 	w->is_dying = true;
 	w->unit.cancel = true;
-	while (w->unit.shift != SLU_SHIFT_NO)
+	while (w->unit.shift != SLU_SHIFT_NO || w->unit.moving != SLU_MOVING_NO)
 		slu_client_wait(c, SLU_PEER_NEVER);
-	if (w->unit.moving == SLU_MOVING_NO)
-		slu_client_unit_retire(c, w);
-	else
-		while (w->unit.moving != SLU_MOVING_NO)
-			slu_client_wait(c, SLU_PEER_NEVER);
+	/* a move that came after the shift may have retired it already */
+	slu_client_unit_retire(c, w);
 	while (w->n_pins)
 		slu_client_wait(c, SLU_PEER_NEVER);
 	if (!w->is_gone) {

@@ -36,6 +36,7 @@ struct slu_client_unit {
 	unsigned n_pins; /* accesses and visits of the helper */
 	bool is_made;	 /* backend->create() made its device memory: destroy it */
 	bool is_dying;	 /* its release waits for the move; the peer gets it first */
+	bool is_retired; /* no further move or shift begins */
 	bool is_gone;	 /* the peer has forgotten it */
 	bool has_sum;	 /* sum is the checksum of the host copy */
 	uint64_t sum;
