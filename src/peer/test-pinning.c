@@ -173,6 +173,36 @@ static void copies_yield_to_staging_and_mapped_units(void **state)
 	end(&f);
 }
 
+static void copies_yield_to_an_allocation_that_must_be_mapped(void **state)
+{
+	struct slu_unit *u, *v;
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f, SLU_MODE_MAPPED, 100);
+	fixture_limit(&f, PINNED, 1, 30, 30, SLU_PACE_AHEAD);
+	u = pinned(&f, 30);
+	fixture_limit(&f, DEVICE0, 1, 30, 30, SLU_PACE_NOW);
+	fixture_turn(&f, EPOCH(1));
+	fixture_moved(&f, u, SLU_MOVE_DONE);
+	assert_true(slu_peer_view_gate_is_open(f.peer, 0));
+	v = fixture_unit(&f, 20);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, v), SLU_PEER_E_WAIT);
+	fixture_step(&f);
+	f.now_ns += SLU_NS_PER_S; /* the daemon had time to answer with a larger share */
+	fixture_step(&f);
+	assert_false(slu_peer_view_gate_is_open(f.peer, 0));
+	fixture_drained(&f, false);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, v), SLU_PEER_E_IN_RAM);
+	fixture_step(&f);
+	assert_ptr_equal(f.shift, u);
+	shifted(&f, u, SLU_SHIFT_DONE);
+	assert_int_equal(v->moving, SLU_MOVING_MAP);
+	fixture_moved(&f, v, SLU_MOVE_DONE);
+	assert_true(slu_peer_view_gate_is_open(f.peer, 0));
+	end(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -182,6 +212,7 @@ int main(void)
 		cmocka_unit_test(a_copy_on_its_way_is_cancelled_for_a_turn),
 		cmocka_unit_test(a_refusal_by_the_driver_is_reported_to_the_daemon),
 		cmocka_unit_test(copies_yield_to_staging_and_mapped_units),
+		cmocka_unit_test(copies_yield_to_an_allocation_that_must_be_mapped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
