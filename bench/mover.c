@@ -134,7 +134,7 @@ static void join(void)
 		.chunk_bytes = 4 * SLU_MIB,
 	};
 	hear(&m, SLU_MSG_WELCOME);
-	limit(SLU_TIER_BACKING, 0, PLENTY);
+	limit(SLU_TIER_PAGEABLE, 0, PLENTY);
 	limit(SLU_TIER_PINNED, 0, PLENTY);
 	for (unsigned d = 0; d < 2; d++) {
 		struct slu_message close = { 0 };

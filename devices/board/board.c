@@ -148,12 +148,12 @@ static int check_head(const struct board_head *head, uint64_t file_bytes)
 	return 0;
 }
 
-static int check_accounts(struct dev_board *board)
+static int check_accounts(struct dev_board *board, uint64_t patience_ns)
 {
 	int r = 0;
 
 	/* a holder that was stopped may keep it for ever */
-	if (!dev_board_lock_within(board, OPEN_PATIENCE_NS))
+	if (!dev_board_lock_within(board, patience_ns))
 		return slu_error(-EBUSY);
 	if (!dev_board_accounts_are_sane(board->file))
 		r = slu_error(-EBADMSG);
@@ -232,14 +232,11 @@ static void board_forget(struct dev_board *board)
 	free(board);
 }
 
-int dev_board_open(const char *path, const struct dev_board_identity *identity,
-		   struct dev_board **ret_board)
+static int board_new(const char *path, struct dev_board **ret_board)
 {
 	struct dev_board *board;
 	int r;
 
-	if (identity && !identity->capacity_bytes)
-		return slu_error(-EINVAL);
 	pthread_once(&fork_once, watch_forks);
 	board = calloc(1, sizeof(*board));
 	if (!board)
@@ -253,8 +250,26 @@ int dev_board_open(const char *path, const struct dev_board_identity *identity,
 	}
 	board->path = strdup(path);
 	r = board->path ? dev_board_clock_ahead(&board->ahead_ns) : slu_error(-ENOMEM);
-	if (!r)
-		r = open_existing(board);
+	if (r) {
+		board_forget(board);
+		return slu_fold(r);
+	}
+	*ret_board = board;
+	return 0;
+}
+
+int dev_board_open(const char *path, const struct dev_board_identity *identity,
+		   struct dev_board **ret_board)
+{
+	struct dev_board *board;
+	int r;
+
+	if (identity && !identity->capacity_bytes)
+		return slu_error(-EINVAL);
+	r = board_new(path, &board);
+	if (r)
+		return slu_fold(r);
+	r = open_existing(board);
 	if (r == -EPROTONOSUPPORT && identity) {
 		r = remove_foreign(path);
 		if (!r)
@@ -268,10 +283,35 @@ int dev_board_open(const char *path, const struct dev_board_identity *identity,
 	if (!r)
 		r = dev_board_reopen_locked(board); /* nobody else knows this handle yet */
 	if (!r)
-		r = check_accounts(board);
+		r = check_accounts(board, OPEN_PATIENCE_NS);
 	if (r) {
 		board_forget(board);
 		return slu_fold(r);
+	}
+	*ret_board = board;
+	return 0;
+}
+
+int dev_board_open_to_look(const char *path, const uint8_t uuid[16], struct dev_board **ret_board)
+{
+	struct dev_board *board;
+	int r;
+
+	r = board_new(path, &board);
+	if (r)
+		return slu_fold(r);
+	r = open_existing(board);
+	if (!r && memcmp(dev_board_identity(board)->uuid, uuid, 16) != 0)
+		r = DEV_BOARD_E_ABSENT;
+	if (!r)
+		r = dev_board_reopen_locked(board);
+	if (!r)
+		r = check_accounts(board, 0);
+	if (r == -EBUSY)
+		r = 0;
+	if (r) {
+		board_forget(board);
+		return r;
 	}
 	*ret_board = board;
 	return 0;

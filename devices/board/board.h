@@ -68,6 +68,14 @@ struct dev_board;
  */
 int dev_board_open(const char *path, const struct dev_board_identity *identity,
 		   struct dev_board **ret_board);
+
+/*
+ * Opens the board file @path to look at it, if it is the board of @uuid. Waits for nobody: the
+ * accounts of a board that is locked now are not checked.
+ *
+ * Return: 0; DEV_BOARD_E_ABSENT where there is no such file, or it is another board; -errno.
+ */
+int dev_board_open_to_look(const char *path, const uint8_t uuid[16], struct dev_board **ret_board);
 void dev_board_close(struct dev_board *board);
 
 const struct dev_board_identity *dev_board_identity(const struct dev_board *board);
@@ -153,6 +161,10 @@ struct dev_board_view {
  * not stop those who only look.
  */
 int dev_board_look(struct dev_board *board, struct dev_board_view *ret_view);
+
+/* The same with a patience of the caller's; with 0 it waits for no living holder. */
+int dev_board_look_within(struct dev_board *board, uint64_t patience_ns,
+			  struct dev_board_view *ret_view);
 
 /* Everything that counts, hidden bytes too. For tests and the device's own arithmetic. */
 uint64_t dev_board_true_used(struct dev_board *board);

@@ -100,13 +100,15 @@ static bool take_word(struct dev_board *board, uint64_t deadline_ns)
 			continue;
 		was |= WORD_WAIT;
 		waits = WORD_WAIT;
+		/* one who may not wait learns at least of a dead holder */
+		if (slu_clock_now_ns() >= deadline_ns)
+			return !is_alive(board->fd, key_of(was)) &&
+			       lock_exchange(word, &was, taken_by(was, board->key));
 		if (syscall(SYS_futex, futex_of(word), FUTEX_WAIT, (uint32_t)was, &patience, NULL,
 			    0) < 0 &&
 		    errno == ETIMEDOUT && !is_alive(board->fd, key_of(was)) &&
 		    lock_exchange(word, &was, taken_by(was, board->key)))
 			return true;
-		if (slu_clock_now_ns() >= deadline_ns)
-			return false;
 		was = __atomic_load_n(word, __ATOMIC_ACQUIRE);
 	}
 }

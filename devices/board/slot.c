@@ -328,10 +328,16 @@ static void look_at_pids_locked(struct dev_board *board, const struct board_badg
 
 int dev_board_look(struct dev_board *board, struct dev_board_view *ret_view)
 {
+	return dev_board_look_within(board, LOOK_PATIENCE_NS, ret_view);
+}
+
+int dev_board_look_within(struct dev_board *board, uint64_t patience_ns,
+			  struct dev_board_view *ret_view)
+{
 	const struct board_badge *badges[DEV_BOARD_SLOTS_MAX];
 	int r;
 
-	if (!dev_board_lock_within(board, LOOK_PATIENCE_NS))
+	if (!dev_board_lock_within(board, patience_ns))
 		return DEV_BOARD_E_BUSY;
 	r = dev_board_reopen_locked(board);
 	if (r) {

@@ -4,6 +4,7 @@
 
 #include "cudart/box.h"
 
+#include "cudart/array.h"
 #include "cudart/runtime.h"
 
 static void set_types(enum cudaMemcpyKind kind, CUmemorytype *ret_from, CUmemorytype *ret_to)
@@ -29,37 +30,49 @@ cudaError_t dev_rt_box(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *ret_box
 {
 	CUDA_MEMCPY3D box;
 
+	size_t unit = 1, width;
+
 	if (!p)
 		return cudaErrorInvalidValue;
+	if (!p->srcArray == !p->srcPtr.ptr || !p->dstArray == !p->dstPtr.ptr)
+		return cudaErrorInvalidValue;
+	/* where an array takes part, its elements are counted, and bytes of memory */
 	if (p->srcArray || p->dstArray)
-		return cudaErrorNotSupported;
-	if (!p->srcPtr.ptr || !p->dstPtr.ptr)
+		DEV_RT_TRY(dev_rt_texel_bytes(p->srcArray ? p->srcArray : p->dstArray, &unit));
+	if (__builtin_mul_overflow(p->extent.width, unit, &width))
 		return cudaErrorInvalidValue;
 	if ((unsigned)p->kind > cudaMemcpyDefault)
 		return cudaErrorInvalidMemcpyDirection;
 	if ((p->extent.height > 1 || p->extent.depth > 1) &&
-	    (p->srcPtr.pitch < p->extent.width || p->dstPtr.pitch < p->extent.width))
+	    ((!p->srcArray && p->srcPtr.pitch < width) ||
+	     (!p->dstArray && p->dstPtr.pitch < width)))
 		return cudaErrorInvalidPitchValue;
 	box = (CUDA_MEMCPY3D){
-		.srcXInBytes = p->srcPos.x,
+		.srcXInBytes = p->srcPos.x * (p->srcArray ? unit : 1),
 		.srcY = p->srcPos.y,
 		.srcZ = p->srcPos.z,
+		.srcArray = (CUarray)(void *)p->srcArray,
 		.srcHost = p->srcPtr.ptr,
 		.srcDevice = dev_rt_address(p->srcPtr.ptr),
 		.srcPitch = p->srcPtr.pitch,
 		.srcHeight = p->srcPtr.ysize,
-		.dstXInBytes = p->dstPos.x,
+		.dstXInBytes = p->dstPos.x * (p->dstArray ? unit : 1),
 		.dstY = p->dstPos.y,
 		.dstZ = p->dstPos.z,
+		.dstArray = (CUarray)(void *)p->dstArray,
 		.dstHost = p->dstPtr.ptr,
 		.dstDevice = dev_rt_address(p->dstPtr.ptr),
 		.dstPitch = p->dstPtr.pitch,
 		.dstHeight = p->dstPtr.ysize,
-		.WidthInBytes = p->extent.width,
+		.WidthInBytes = width,
 		.Height = p->extent.height,
 		.Depth = p->extent.depth,
 	};
 	set_types(p->kind, &box.srcMemoryType, &box.dstMemoryType);
+	if (p->srcArray)
+		box.srcMemoryType = CU_MEMORYTYPE_ARRAY;
+	if (p->dstArray)
+		box.dstMemoryType = CU_MEMORYTYPE_ARRAY;
 	*ret_box = box;
 	return cudaSuccess;
 }
@@ -202,6 +215,7 @@ static cudaError_t peer_box(const struct cudaMemcpy3DPeerParms *p, CUDA_MEMCPY3D
 		.srcZ = box.srcZ,
 		.srcMemoryType = box.srcMemoryType,
 		.srcDevice = box.srcDevice,
+		.srcArray = box.srcArray,
 		.srcPitch = box.srcPitch,
 		.srcHeight = box.srcHeight,
 		.dstXInBytes = box.dstXInBytes,
@@ -209,6 +223,7 @@ static cudaError_t peer_box(const struct cudaMemcpy3DPeerParms *p, CUDA_MEMCPY3D
 		.dstZ = box.dstZ,
 		.dstMemoryType = box.dstMemoryType,
 		.dstDevice = box.dstDevice,
+		.dstArray = box.dstArray,
 		.dstPitch = box.dstPitch,
 		.dstHeight = box.dstHeight,
 		.WidthInBytes = box.WidthInBytes,

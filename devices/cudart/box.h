@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Copies with rows and layers, in the driver's words. Arrays are not supported. */
+/* Copies with rows and layers, in the driver's words. */
 
 #include "cudart/cudart-min.h"
 

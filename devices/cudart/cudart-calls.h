@@ -421,3 +421,71 @@ cudaError_t cudaUserObjectCreate(cudaUserObject_t *, void *, cudaHostFn_t, unsig
 				 unsigned int);
 cudaError_t cudaUserObjectRelease(cudaUserObject_t, unsigned int);
 cudaError_t cudaUserObjectRetain(cudaUserObject_t, unsigned int);
+
+/* -- Arrays, textures, surfaces */
+
+cudaError_t cudaArrayGetInfo(struct cudaChannelFormatDesc *, struct cudaExtent *, unsigned int *,
+			     cudaArray_t);
+cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t *, const struct cudaResourceDesc *);
+cudaError_t cudaCreateTextureObject(cudaTextureObject_t *, const struct cudaResourceDesc *,
+				    const struct cudaTextureDesc *,
+				    const struct cudaResourceViewDesc *);
+cudaError_t cudaDestroySurfaceObject(cudaSurfaceObject_t);
+cudaError_t cudaDestroyTextureObject(cudaTextureObject_t);
+cudaError_t cudaDeviceGetTexture1DLinearMaxWidth(size_t *, const struct cudaChannelFormatDesc *,
+						 int);
+cudaError_t cudaFreeArray(cudaArray_t);
+cudaError_t cudaFreeMipmappedArray(cudaMipmappedArray_t);
+cudaError_t cudaGetChannelDesc(struct cudaChannelFormatDesc *, cudaArray_const_t);
+cudaError_t cudaGetMipmappedArrayLevel(cudaArray_t *, cudaMipmappedArray_const_t, unsigned int);
+cudaError_t cudaGetSurfaceObjectResourceDesc(struct cudaResourceDesc *, cudaSurfaceObject_t);
+cudaError_t cudaGetTextureObjectResourceDesc(struct cudaResourceDesc *, cudaTextureObject_t);
+cudaError_t cudaGetTextureObjectResourceViewDesc(struct cudaResourceViewDesc *,
+						 cudaTextureObject_t);
+cudaError_t cudaGetTextureObjectTextureDesc(struct cudaTextureDesc *, cudaTextureObject_t);
+cudaError_t cudaMalloc3DArray(cudaArray_t *, const struct cudaChannelFormatDesc *,
+			      struct cudaExtent, unsigned int);
+cudaError_t cudaMallocArray(cudaArray_t *, const struct cudaChannelFormatDesc *, size_t, size_t,
+			    unsigned int);
+cudaError_t cudaMallocMipmappedArray(cudaMipmappedArray_t *, const struct cudaChannelFormatDesc *,
+				     struct cudaExtent, unsigned int, unsigned int);
+cudaError_t cudaMemcpy2DToArray(cudaArray_t, size_t, size_t, const void *, size_t, size_t, size_t,
+				enum cudaMemcpyKind);
+cudaError_t cudaMemcpy2DToArray_ptds(cudaArray_t, size_t, size_t, const void *, size_t, size_t,
+				     size_t, enum cudaMemcpyKind);
+cudaError_t cudaMemcpy2DToArrayAsync(cudaArray_t, size_t, size_t, const void *, size_t, size_t,
+				     size_t, enum cudaMemcpyKind, cudaStream_t);
+cudaError_t cudaMemcpy2DToArrayAsync_ptsz(cudaArray_t, size_t, size_t, const void *, size_t, size_t,
+					  size_t, enum cudaMemcpyKind, cudaStream_t);
+cudaError_t cudaMemcpy2DFromArray(void *, size_t, cudaArray_const_t, size_t, size_t, size_t, size_t,
+				  enum cudaMemcpyKind);
+cudaError_t cudaMemcpy2DFromArray_ptds(void *, size_t, cudaArray_const_t, size_t, size_t, size_t,
+				       size_t, enum cudaMemcpyKind);
+cudaError_t cudaMemcpy2DFromArrayAsync(void *, size_t, cudaArray_const_t, size_t, size_t, size_t,
+				       size_t, enum cudaMemcpyKind, cudaStream_t);
+cudaError_t cudaMemcpy2DFromArrayAsync_ptsz(void *, size_t, cudaArray_const_t, size_t, size_t,
+					    size_t, size_t, enum cudaMemcpyKind, cudaStream_t);
+cudaError_t cudaMemcpy2DArrayToArray(cudaArray_t, size_t, size_t, cudaArray_const_t, size_t, size_t,
+				     size_t, size_t, enum cudaMemcpyKind);
+cudaError_t cudaMemcpy2DArrayToArray_ptds(cudaArray_t, size_t, size_t, cudaArray_const_t, size_t,
+					  size_t, size_t, size_t, enum cudaMemcpyKind);
+cudaError_t cudaMemcpyToArray(cudaArray_t, size_t, size_t, const void *, size_t,
+			      enum cudaMemcpyKind);
+cudaError_t cudaMemcpyToArray_ptds(cudaArray_t, size_t, size_t, const void *, size_t,
+				   enum cudaMemcpyKind);
+cudaError_t cudaMemcpyToArrayAsync(cudaArray_t, size_t, size_t, const void *, size_t,
+				   enum cudaMemcpyKind, cudaStream_t);
+cudaError_t cudaMemcpyToArrayAsync_ptsz(cudaArray_t, size_t, size_t, const void *, size_t,
+					enum cudaMemcpyKind, cudaStream_t);
+cudaError_t cudaMemcpyFromArray(void *, cudaArray_const_t, size_t, size_t, size_t,
+				enum cudaMemcpyKind);
+cudaError_t cudaMemcpyFromArray_ptds(void *, cudaArray_const_t, size_t, size_t, size_t,
+				     enum cudaMemcpyKind);
+cudaError_t cudaMemcpyFromArrayAsync(void *, cudaArray_const_t, size_t, size_t, size_t,
+				     enum cudaMemcpyKind, cudaStream_t);
+cudaError_t cudaMemcpyFromArrayAsync_ptsz(void *, cudaArray_const_t, size_t, size_t, size_t,
+					  enum cudaMemcpyKind, cudaStream_t);
+cudaError_t cudaMemcpyArrayToArray(cudaArray_t, size_t, size_t, cudaArray_const_t, size_t, size_t,
+				   size_t, enum cudaMemcpyKind);
+cudaError_t cudaMemcpyArrayToArray_ptds(cudaArray_t, size_t, size_t, cudaArray_const_t, size_t,
+					size_t, size_t, enum cudaMemcpyKind);

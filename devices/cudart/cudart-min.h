@@ -29,6 +29,11 @@ typedef CUlibrary cudaLibrary_t;
 typedef CUmemoryPool cudaMemPool_t;
 typedef CUuserObject cudaUserObject_t;
 typedef struct cudaArray *cudaArray_t;
+typedef const struct cudaArray *cudaArray_const_t;
+typedef struct cudaMipmappedArray *cudaMipmappedArray_t;
+typedef const struct cudaMipmappedArray *cudaMipmappedArray_const_t;
+typedef unsigned long long cudaTextureObject_t;
+typedef unsigned long long cudaSurfaceObject_t;
 typedef CUhostFn cudaHostFn_t;
 typedef void (*cudaStreamCallback_t)(cudaStream_t stream, cudaError_t status, void *user);
 
@@ -54,8 +59,12 @@ typedef void (*cudaStreamCallback_t)(cudaStream_t stream, cudaError_t status, vo
 #define cudaLibraryOption		CUlibraryOption_enum
 #define cudaDriverEntryPointQueryResult CUdriverProcAddressQueryResult_enum
 #define cudaLaunchAttributeID		CUlaunchAttributeID
+#define cudaTextureAddressMode		CUaddress_mode_enum
+#define cudaTextureFilterMode		CUfilter_mode_enum
+#define cudaResourceType		CUresourcetype_enum
 
 /* Structures with the driver's layout. */
+#define cudaResourceViewDesc	      CUDA_RESOURCE_VIEW_DESC_st
 #define cudaUUID_t		      CUuuid
 #define cudaIpcMemHandle_t	      CUipcMemHandle
 #define cudaIpcEventHandle_t	      CUipcEventHandle
@@ -114,6 +123,55 @@ struct cudaChannelFormatDesc {
 	int z;
 	int w;
 	enum cudaChannelFormatKind f;
+};
+
+enum cudaTextureReadMode {
+	cudaReadModeElementType = 0,
+	cudaReadModeNormalizedFloat = 1,
+};
+
+struct cudaResourceDesc {
+	enum cudaResourceType resType;
+	union {
+		struct {
+			cudaArray_t array;
+		} array;
+		struct {
+			cudaMipmappedArray_t mipmap;
+		} mipmap;
+		struct {
+			void *devPtr;
+			struct cudaChannelFormatDesc desc;
+			size_t sizeInBytes;
+		} linear;
+		struct {
+			void *devPtr;
+			struct cudaChannelFormatDesc desc;
+			size_t width;
+			size_t height;
+			size_t pitchInBytes;
+		} pitch2D;
+		struct {
+			int reserved[32];
+		} reserved;
+	} res;
+	unsigned int flags;
+};
+
+struct cudaTextureDesc {
+	enum cudaTextureAddressMode addressMode[3];
+	enum cudaTextureFilterMode filterMode;
+	enum cudaTextureReadMode readMode;
+	int sRGB;
+	float borderColor[4];
+	int normalizedCoords;
+	unsigned int maxAnisotropy;
+	enum cudaTextureFilterMode mipmapFilterMode;
+	float mipmapLevelBias;
+	float minMipmapLevelClamp;
+	float maxMipmapLevelClamp;
+	int disableTrilinearOptimization;
+	int seamlessCubemap;
 };
 
 typedef struct dim3 {

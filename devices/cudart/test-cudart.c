@@ -211,10 +211,10 @@ static void the_last_error_is_the_threads_own(void **state)
 
 static void what_is_not_done_says_so(void **state)
 {
-	int cudaMallocArray(void);
+	int cudaArrayGetPlane(void);
 
 	(void)state;
-	assert_int_equal(cudaMallocArray(), cudaErrorNotSupported);
+	assert_int_equal(cudaArrayGetPlane(), cudaErrorNotSupported);
 	assert_int_equal(cudaGetLastError(), cudaErrorNotSupported);
 }
 

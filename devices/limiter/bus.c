@@ -28,7 +28,7 @@ struct dev_limiter_job {
 	unsigned n_pending;		   /* what it still waits for; its own enqueueing is one */
 	uint64_t ready_ns;		   /* the latest of what it waited for */
 	uint64_t end_ns;
-	cl_event gate; /* constant */
+	cl_event arrival; /* constant */
 
 	/*
 	 * The marker in front of it, or NULL; constant. Kept until the end: PoCL still uses an
@@ -126,10 +126,10 @@ static void end_locked(struct dev_limiter_job *job)
 	job->n_followers = 0;
 }
 
-static void open_gate(cl_event gate)
+static void arrival_set(cl_event arrival)
 {
-	dev_limiter_driver.clSetUserEventStatus(gate, CL_COMPLETE);
-	dev_limiter_driver.clReleaseEvent(gate);
+	dev_limiter_driver.clSetUserEventStatus(arrival, CL_COMPLETE);
+	dev_limiter_driver.clReleaseEvent(arrival);
 }
 
 static void *bus_run(void *data)
@@ -150,7 +150,7 @@ static void *bus_run(void *data)
 		}
 		end_locked(job);
 		slu_lock_give(&dev_limiter_lock);
-		open_gate(job->gate);
+		arrival_set(job->arrival);
 		if (job->marker)
 			dev_limiter_driver.clReleaseEvent(job->marker);
 		slu_lock_take(&dev_limiter_lock);
@@ -209,8 +209,8 @@ static struct dev_limiter_job *job_new(const struct dev_limiter_passage *p, cl_c
 
 	if (!job)
 		return NULL;
-	job->gate = dev_limiter_driver.clCreateUserEvent(context, &r);
-	if (!job->gate) {
+	job->arrival = dev_limiter_driver.clCreateUserEvent(context, &r);
+	if (!job->arrival) {
 		free(job);
 		return NULL;
 	}
@@ -262,7 +262,7 @@ static void forget_earlier(struct dev_limiter_passage *p)
 static void give_up(struct dev_limiter_passage *p)
 {
 	if (p->job) {
-		open_gate(p->job->gate);
+		arrival_set(p->job->arrival);
 		free(slu_steal_ptr(p->job)); /* nobody else knows it */
 	}
 	if (p->marker)
@@ -275,7 +275,7 @@ static void give_up(struct dev_limiter_passage *p)
 static bool bus_prepare(struct dev_limiter_passage *p, struct dev_limiter_queue_view *view)
 {
 	pthread_once(&thread_once, start_thread);
-	/* a forked child has no thread that would open the gate */
+	/* a forked child has no thread that would set the arrival */
 	if (thread_pid != getpid())
 		return false;
 	p->list = calloc(p->n_wait + 1u, sizeof(*p->list));
@@ -308,7 +308,7 @@ void dev_limiter_bus_begin(struct dev_limiter_passage *p, cl_command_queue queue
 		if (bus_prepare(p, &view)) {
 			if (n_wait)
 				memcpy(p->list, wait, n_wait * sizeof(*wait));
-			p->list[n_wait] = p->job->gate;
+			p->list[n_wait] = p->job->arrival;
 			p->wait = p->list;
 			p->n_wait = n_wait + 1;
 			p->blocking = CL_FALSE;

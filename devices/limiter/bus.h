@@ -6,24 +6,24 @@
  * their direction, one after the other with the copies of all other processes.
  *
  * A copy is delayed *before* it is done, not after: the driver gets it with one more event in its
- * wait list, a user event of ours (the gate), and that is opened when the bus would have brought
- * the last byte. So everything that depends on the copy is the driver's business as ever: in-order
+ * wait list, a user event of ours (its *arrival*), which is set when the bus would have brought the
+ * last byte. So everything that depends on the copy is the driver's business as ever: in-order
  * queues, wait lists, callbacks, status, errors. The event that the program gets is the driver's
  * own. A blocking call is the same call, not blocking, and a wait for its event.
  *
- * When does the bus begin with a copy? When it is *ready*: what it waits for has happened. For
- * commands of the driver a marker in front of the copy tells that. But a copy behind another copy
+ * The bus begins with a copy when it is *ready*: all that it waits for has happened. For
+ * commands of the driver a marker in front of the copy shows that. But a copy behind another copy
  * must follow it without a gap, as on a card, and the marker would only fire after the first one
- * was really done and everybody had been woken. So what is known to be one of our own jobs is
- * waited for in the time of the timeline: a job is ready when the jobs that it follows have
+ * was really done and every thread had been woken. So one of our own jobs is waited for in the
+ * time of the timeline: a job is ready when the jobs that it follows have
  * reached their booked end, and it is booked for that instant, however late our thread wakes.
  *
  *   WAITING -> BOOKED   [ready]   all that it follows has ended: the engine is booked
- *   BOOKED  -> ENDED    [run]     the clock has reached its end: the gate opens
+ *   BOOKED  -> ENDED    [run]     the clock has reached its end: it arrives
  *
  *   WAITING:  n_pending > 0
  *   BOOKED:   end_ns is known; in the list of timers
- *   ENDED:    the gate is open or about to be; jobs that follow have been told
+ *   ENDED:    its arrival is set or about to be; the jobs that follow it know
  *
  * What a job follows:
  *   in-order queue       the last command of the queue: the job itself if it was one, else a marker
@@ -31,8 +31,8 @@
  *   wait list            each event that is not complete: the job itself if it is one's, else a
  *                        marker that waits for it
  *
- * Profiling: the driver sees only the copy itself, after the gate. START is told as END less the
- * time on the bus, and SUBMIT as not later than that.
+ * Profiling: the driver sees only the copy itself, after its arrival. START is reported as END less
+ * the time on the bus, and SUBMIT as not later than that.
  */
 
 #include <stdint.h>
@@ -59,7 +59,7 @@ struct dev_limiter_passage {
 	cl_event *program_event;
 	cl_event own_event;
 	cl_event marker;
-	cl_event *list;			  /* the wait list with the gate */
+	cl_event *list;			  /* the wait list with the arrival */
 	struct dev_limiter_job **earlier; /* jobs that it follows, with a reference each */
 	cl_uint n_earlier;
 };

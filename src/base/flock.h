@@ -17,3 +17,6 @@ struct slu_flock {
 
 /* Return: whether @line of /proc/locks tells of somebody who holds a flock. */
 bool slu_flock_parse(const char *line, struct slu_flock *ret_flock);
+
+/* Who holds a flock on the file behind @fd. Return: 0, -ENOENT if nobody can be seen, or -errno. */
+int slu_flock_holder(int fd, pid_t *ret_pid);

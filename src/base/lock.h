@@ -31,7 +31,10 @@ struct slu_lock {
 		.mutex = PTHREAD_MUTEX_INITIALIZER, .rank = (r) \
 	}
 
-/* How many locks of each rank this thread holds; one a process for each library linked with base.
+/*
+ * How many locks of each rank this thread holds. The client library exports its table in builds
+ * with assertions, and the front ends use that one: so a front end's lock that is held while the
+ * client waits is seen.
  */
 union slu_lock_held {
 	unsigned char of_rank[8];
@@ -40,7 +43,7 @@ union slu_lock_held {
 
 _Static_assert(_SLU_LOCK_RANK_MAX <= 8, "every rank has a count");
 
-extern __thread union slu_lock_held slu_lock_held;
+extern __thread union slu_lock_held slu_lock_held __attribute__((visibility("default")));
 
 #ifdef NDEBUG
 

@@ -15,7 +15,7 @@
 #include "wire/channel.h"
 #include "wire/path.h"
 
-/* The daemon answers at once; longer than this it hangs, and a person wants to know. */
+/* The daemon answers at once; after this time it hangs, and a person wants to know. */
 #define ANSWER_TIMEOUT_MS 5000
 #define LOOK_MS		  250
 
@@ -24,11 +24,23 @@ static void channel_freep(struct slu_channel **channel)
 	slu_channel_free(*channel);
 }
 
+/* A refused connection means a socket without a listener, or another kind of file. */
+static int connect_path(const char *path)
+{
+	struct stat there;
+	int fd = slu_channel_connect(path);
+
+	if (fd == -ECONNREFUSED && !stat(path, &there) && !S_ISSOCK(there.st_mode))
+		return slu_error(-ENOTSOCK);
+	return fd;
+}
+
 /* Return: fd, or -errno. */
 static int connect_to(const struct slu_cli_where *where, struct slu_cli_peer *peer)
 {
 	struct ucred listener;
 	socklen_t length = sizeof(listener);
+	char linked[PATH_MAX];
 	int fd, r;
 
 	if (where->socket)
@@ -41,7 +53,15 @@ static int connect_to(const struct slu_cli_where *where, struct slu_cli_peer *pe
 				    peer->path, sizeof(peer->path));
 	if (r)
 		return slu_fold(r);
-	fd = slu_channel_connect(peer->path);
+	fd = connect_path(peer->path);
+	if ((fd == -ENOENT || fd == -ECONNREFUSED) && !where->socket && !where->is_system &&
+	    !slu_path_linked_socket(linked, sizeof(linked))) {
+		r = connect_path(linked);
+		if (r >= 0) {
+			fd = r;
+			strcpy(peer->path, linked);
+		}
+	}
 	if (fd >= 0 && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &listener, &length) == 0)
 		peer->pid = listener.pid;
 	return fd;
@@ -58,7 +78,7 @@ static bool process_is_stopped(pid_t pid)
 	f = pid > 0 ? fopen(path, "re") : NULL;
 	if (!f)
 		return false;
-	/* behind the name in brackets, which may have anything in it */
+	/* behind the name in brackets, which may contain anything */
 	end = fgets(line, sizeof(line), f) ? strrchr(line, ')') : NULL;
 	is_stopped = end && (end[2] == 'T' || end[2] == 't');
 	fclose(f);
@@ -109,6 +129,14 @@ int slu_cli_no_daemon(const struct slu_cli_where *where, const struct slu_cli_pe
 						 : "not a folder");
 		return SLU_CLI_NO_DAEMON;
 	}
+	if (error == -ENOTSOCK) {
+		slu_cli_complain(where->socket ? "Give --socket the path of a daemon's socket, or "
+						 "leave it out."
+					       : "Remove it, or set SLUICE_SOCKET or "
+						 "XDG_RUNTIME_DIR right.",
+				 "nobody manages the GPU: %s is not a socket.", peer->path);
+		return SLU_CLI_NO_DAEMON;
+	}
 	if (error == -ETIMEDOUT) {
 		slu_cli_explain_silence(peer, why, what_to_do);
 		then = what_to_do;
@@ -132,7 +160,7 @@ static int send_request(struct slu_channel *channel, json_t *request)
 	return r > 0 ? slu_error(-ECONNRESET) : slu_fold(r);
 }
 
-/* Waits until the daemon has said something. Return: 0, -ETIMEDOUT, or -errno. */
+/* Waits until the daemon has answered. Return: 0, -ETIMEDOUT, or -errno. */
 static int await(int fd, struct slu_cli_peer *peer)
 {
 	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
@@ -144,7 +172,7 @@ static int await(int fd, struct slu_cli_peer *peer)
 			return slu_error(-errno);
 		if (r > 0)
 			return 0;
-		/* one that only makes a pause, for a debugger perhaps, may still answer */
+		/* a daemon that only pauses, perhaps in a debugger, may still answer */
 		peer->is_stopped = process_is_stopped(peer->pid);
 		if (peer->is_stopped && waited_ms)
 			break;
@@ -211,7 +239,7 @@ int slu_cli_ping(const struct slu_cli_where *where, struct slu_cli_peer *ret_pee
 
 	if (r < 0)
 		return slu_fold(r);
-	/* an older one does not know the word: that is an answer, too */
+	/* an older daemon does not know the verb: that is an answer, too */
 	json_decref(reply);
 	return 0;
 }

@@ -19,7 +19,7 @@
 
 #define LAYERS "OPENCL_LAYERS"
 
-/* Parts of the names of OpenCL drivers; the loader alone says nothing, many programs have it. */
+/* Parts of the names of OpenCL drivers; the loader alone proves nothing, many programs map it. */
 static const char *const opencl_drivers[] = {
 	"libpocl",	 "libnvidia-opencl", "libamdocl", "libigdrcl",
 	"libMesaOpenCL", "libRusticlOpenCL", "libmali",
@@ -57,12 +57,13 @@ static void note(const char *path, const struct slu_install *install, struct map
 	}
 	for (size_t i = 0; i < SLU_ARRAY_SIZE(opencl_drivers); i++)
 		m->opencl_driver |= strstr(base, opencl_drivers[i]) != NULL;
-	/* those that wheels bring along have a number in their names */
+	/* libraries from wheels have a number in their names */
 	if (!strncmp(base, "libOpenCL", 9))
 		snprintf(m->opencl_loader, sizeof(m->opencl_loader), "%s", path);
 }
 
-/* What was replaced since, by an update say, is mapped all the same, and marked so by the kernel.
+/*
+ * A file that was replaced since, for example by an update, is still mapped; the kernel marks it.
  */
 static void end_path(char *path)
 {
@@ -74,7 +75,7 @@ static void end_path(char *path)
 		path[length - strlen(mark)] = '\0';
 }
 
-/* Return: 0, or -errno if its maps are not for us. */
+/* Return: 0, or -errno if we may not read its maps. */
 static int look_at_maps(pid_t pid, const struct slu_install *install, struct mapped *ret_mapped)
 {
 	slu_cleanup(closefilep) FILE *f = open_of(pid, "maps");
@@ -96,14 +97,14 @@ static int look_at_maps(pid_t pid, const struct slu_install *install, struct map
 
 enum kept { KEPT, REPLACED, CLEARED };
 
-/* What became of our entry in a list of libraries, on the way to the process. */
+/* Whether our entry in a list of libraries reached the process. */
 static enum kept variable_of(pid_t pid, const char *name, const char *ours)
 {
 	slu_cleanup(closefilep) FILE *f = open_of(pid, "environ");
 	slu_cleanup(slu_freep) char *entry = NULL;
 	size_t size = 0, length = strlen(name);
 
-	/* what we cannot read we do not blame */
+	/* do not blame what we cannot read */
 	if (!f)
 		return KEPT;
 	while (getdelim(&entry, &size, '\0', f) > 0)
@@ -127,8 +128,8 @@ void slu_attach_name(pid_t pid, char *ret_name, size_t size)
 }
 
 /*
- * Whether the loader asks for layers: then it has the variable's name in it. It is looked at where
- * the process sees it; what we cannot read we do not blame.
+ * Whether the loader asks for layers: then its file contains the variable's name. The file is the
+ * one that the process sees; a file that we cannot read is not blamed.
  */
 static bool loader_knows_layers(pid_t pid, const char *loader)
 {
@@ -138,7 +139,7 @@ static bool loader_knows_layers(pid_t pid, const char *loader)
 	bool is_there;
 	void *text;
 
-	/* a program that is linked with its loader has it in itself, if it has one */
+	/* a program that is statically linked with its loader contains it */
 	snprintf(path, sizeof(path), *loader ? "/proc/%d/root%s" : "/proc/%d/exe", (int)pid,
 		 loader);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -160,7 +161,10 @@ static bool sees_file(pid_t pid, const char *file)
 	return !access(path, R_OK) || errno != ENOENT;
 }
 
-/* Names of threads can be read where maps and environment cannot: also another user's. */
+/*
+ * Names of threads are readable even if maps and environment are not, as for another user's
+ * process.
+ */
 static void look_at_threads(pid_t pid, bool *ret_has_helper, bool *ret_is_alone)
 {
 	char folder[64], file[64], name[32];
@@ -191,7 +195,7 @@ static void blame(struct slu_attach_view *view, const char *api, const char *why
 	view->then = then;
 }
 
-/* Return: whether its environment is to blame. */
+/* Return: whether the environment is to blame. */
 static bool blame_environment(struct slu_attach_view *view, pid_t pid, const char *api,
 			      const char *variable, const char *ours, const char *if_replaced)
 {
@@ -212,8 +216,8 @@ static bool blame_environment(struct slu_attach_view *view, pid_t pid, const cha
 }
 
 /*
- * The loader takes drivers first and layers then, and there may be any time in between (a busy
- * machine, a debugger): a layer that is not there yet is blamed only on what will never change.
+ * The loader loads drivers first and layers later, with any time in between (a busy machine, a
+ * debugger): a missing layer is blamed only on causes that will never change.
  */
 static void explain_opencl(pid_t pid, const struct slu_install *install, const struct mapped *m,
 			   struct slu_attach_view *view)
@@ -241,7 +245,7 @@ static void explain_cuda(pid_t pid, const struct slu_install *install, struct sl
 		      "Take the privilege away from it, or let it run unmanaged.");
 }
 
-/* Whether what it finds under that name is what we find. */
+/* Whether the process sees the same file under that name as we do. */
 static bool sees_the_same(pid_t pid, const char *file)
 {
 	char path[PATH_MAX + 32];
@@ -315,7 +319,7 @@ static pid_t parent_of(pid_t pid)
 
 	if (!f || !fgets(line, sizeof(line), f))
 		return 0;
-	/* the name in brackets may have anything in it */
+	/* the name in brackets may contain anything */
 	end = strrchr(line, ')');
 	return end && sscanf(end + 1, " %*c %d", &parent) == 1 ? (pid_t)parent : 0;
 }

@@ -21,7 +21,7 @@ struct file {
 	size_t size;
 };
 
-/* Part of the file, or NULL where it would reach beyond its end. */
+/* Part of the file, or NULL if it would reach beyond its end. */
 static const void *part(const struct file *file, uint64_t offset, uint64_t size)
 {
 	return offset <= file->size && size <= file->size - offset ? file->bytes + offset : NULL;
@@ -44,7 +44,7 @@ static const char *string(const struct file *file, const Elf64_Shdr *table, uint
 
 struct found {
 	bool has_kernels; /* compiled by nvcc */
-	char needed[64];  /* the runtime library that it asks for, if any */
+	char needed[64];  /* the runtime library that it needs, if any */
 };
 
 static void look_at_dynamic(const struct file *file, const Elf64_Ehdr *head,

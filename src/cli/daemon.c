@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -24,9 +25,9 @@
 
 /*
  * Starts the daemon in a session of its own, so that the terminal's signals do not reach it. It
- * reports on the inherited pipe: closed without a word means that it serves.
+ * reports on the inherited pipe: closed without a message means that it serves.
  *
- * Return: 0, or -errno; what it said on stderr is in @said.
+ * Return: 0, or -errno; @said has what it wrote on stderr.
  */
 static int start(const char *path, const char *socket, char *said, size_t size)
 {
@@ -54,7 +55,10 @@ static int start(const char *path, const char *socket, char *said, size_t size)
 		dup2(null, STDIN_FILENO);
 		dup2(null, STDOUT_FILENO);
 		dup2(ends[1], STDERR_FILENO);
-		/* nothing of whoever was first: pipes, locks and folders are not the daemon's */
+		/*
+		 * no files of the first program's caller: pipes, locks and folders are not the
+		 * daemon's
+		 */
 		closefrom(STDERR_FILENO + 1);
 		sched_setaffinity(0, sizeof(all), &all);
 		execl(path, path, "--user", "--daemonize", "--socket", socket, (char *)NULL);
@@ -77,13 +81,13 @@ static int start(const char *path, const char *socket, char *said, size_t size)
 	return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -ECHILD;
 }
 
-/* There is none, or the one that was there has just ended. */
+/* There is no daemon, or it has just ended. */
 static bool is_gone(int r)
 {
 	return r == -ENOENT || r == -ECONNREFUSED || r == -ECONNRESET || r == -EPIPE;
 }
 
-/* One that ended under the question may be back in a moment: whoever keeps it running does that. */
+/* A daemon that ended during the request may be back in a moment, if a supervisor restarts it. */
 static int await_return(const struct slu_cli_where *where, struct slu_cli_peer *ret_peer)
 {
 	const struct timespec pause = { .tv_nsec = RETURN_NS };
@@ -96,7 +100,7 @@ static int await_return(const struct slu_cli_where *where, struct slu_cli_peer *
 	return r;
 }
 
-/* A daemon that is not stopped is given as long as the library in the program would give it. */
+/* A daemon that is not stopped gets as much time as the library in the program would give it. */
 static int ping_patiently(const struct slu_cli_where *where, struct slu_cli_peer *ret_peer)
 {
 	int r = slu_cli_ping(where, ret_peer);
@@ -118,6 +122,24 @@ static int use(const struct slu_cli_peer *peer, char *ret_socket, size_t size)
 	return 0;
 }
 
+/* @said: the message of the daemon, "sluiced: WHAT; ADVICE", or empty. */
+static void complain(char *said, const char *otherwise)
+{
+	static const char *const name = "sluiced: ";
+	char *what = said + (strncmp(said, name, strlen(name)) ? 0 : strlen(name)), *advice;
+
+	what[strcspn(what, "\n")] = '\0';
+	advice = strstr(what, "; ");
+	if (advice) {
+		*advice = '\0';
+		advice += 2;
+		*advice = (char)toupper((unsigned char)*advice);
+	}
+	slu_cli_complain(NULL, "the daemon did not start: %s.", *what ? what : otherwise);
+	fprintf(stderr, "%s%s'sluice doctor' looks for the cause.\n", advice ? advice : "",
+		advice ? ". " : "");
+}
+
 int slu_daemon_ensure(const struct slu_cli_where *where, char *ret_socket, size_t size)
 {
 	struct slu_install install;
@@ -137,13 +159,10 @@ int slu_daemon_ensure(const struct slu_cli_where *where, char *ret_socket, size_
 		return SLU_CLI_FAILED;
 	}
 	started = start(install.daemon, peer.path, said, sizeof(said));
-	/* two `sluice run` at once: the other's daemon may have won, and serves both */
+	/* with two `sluice run` at once the other's daemon may have won, and serves both */
 	r = slu_cli_ping(where, &peer);
 	if (!r)
 		return use(&peer, ret_socket, size);
-	said[strcspn(said, "\n")] = '\0';
-	slu_cli_complain("Try 'sluiced --user' by hand to see more.",
-			 "the daemon did not start: %s.",
-			 said[0] ? said : strerror(started ? -started : -r));
+	complain(said, strerror(started ? -started : -r));
 	return SLU_CLI_NO_DAEMON;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What CUDA drivers there are, in the order in which the shim looks for one: each with its
+ * The CUDA drivers of this machine, in the order in which the shim looks for one: each with its
  * devices, and what Sluice can do there. Asked through the driver's own calls.
  */
 
@@ -116,7 +116,7 @@ static void look_at_driver(struct slu_doctor *d, const char *path)
 		look_at_device(d, &calls, i);
 }
 
-/* What the last self-test of this driver found, in a line. */
+/* What the last self-test of this driver found, in one line. */
 static void look_at_selftest(struct slu_doctor *d, const char *driver)
 {
 	json_t *findings = slu_selftest_store_read(driver), *finding;

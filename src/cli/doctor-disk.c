@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where bytes go that do not fit in host memory. The daemon knows what its settings say; where
- * none runs, the folder that one would take by itself is looked at.
+ * Where bytes go that do not fit in host memory. The daemon knows its settings; if none runs, this
+ * looks at the folder that one would choose by default.
  */
 #include <limits.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which OpenCL loader there is and what it reads. Every loader that knows layers takes them from
- * OPENCL_LAYERS; some read files that name layers as well (*.lay), which is found out by a trial.
- * Loaders pass over a file that names what cannot be loaded, a driver (*.icd) or a layer, without
- * a word: here it is told.
+ * The OpenCL loader of this machine and the files that it reads. Every loader that knows layers
+ * takes them from OPENCL_LAYERS; some also read files that name layers (*.lay), as a trial shows.
+ * Loaders silently ignore a file that names a driver (*.icd) or a layer which cannot be loaded; the
+ * doctor reports it.
  */
 
 #define CL_TARGET_OPENCL_VERSION 300
@@ -25,7 +25,7 @@
 #define DRIVER_FOLDER "/etc/OpenCL/vendors"
 #define LAYER_FOLDER  "/etc/OpenCL/layers"
 
-/* What clGetICDLoaderInfoOCLICD() can be asked: ocl-icd's own, which Khronos' loader has too. */
+/* A query of clGetICDLoaderInfoOCLICD(): ocl-icd's own, which Khronos' loader has too. */
 enum { ICDL_VERSION = 2, ICDL_NAME = 3, ICDL_VENDOR = 4 };
 
 /* -- who it is -------------------------------------------------------------------------------- */
@@ -59,7 +59,7 @@ static void look_at_name(struct slu_doctor *d, const char *what)
 		say_who(d, loader);
 }
 
-/* With a folder in OPENCL_LAYER_PATH whose one file names our layer. */
+/* With a folder in OPENCL_LAYER_PATH whose only file names our layer. */
 static void look_at_reading(struct slu_doctor *d, const char *what)
 {
 	void *loader = dlopen(what, RTLD_NOW | RTLD_LOCAL);
@@ -79,7 +79,7 @@ static void look_at_reading(struct slu_doctor *d, const char *what)
 					"; 'sluice run' sets OPENCL_LAYERS and needs none");
 }
 
-/* Return: whether there is a file in @folder that names @layer. */
+/* Return: whether a file in @folder names @layer. */
 static bool write_file(const char *folder, const char *layer)
 {
 	slu_cleanup(slu_freep) char *path = NULL;
@@ -142,7 +142,7 @@ static bool ends_in(const char *name, const char *ending)
 	return n > m && !strcmp(name + n - m, ending);
 }
 
-/* In a child: what is wrong with the library that the first line of @path names. */
+/* In a child: checks the library that the first line of @path names. */
 static void look_at_file(struct slu_doctor *d, const char *path)
 {
 	slu_cleanup(slu_freep) char *line = NULL;
@@ -186,7 +186,7 @@ static const char *folder_of_drivers(void)
 	const char *said = getenv("OCL_ICD_VENDORS");
 	struct stat there;
 
-	/* a file or a library is taken by some loaders: then no folder is read */
+	/* some loaders accept a file or a library: then no folder is read */
 	if (said && *said)
 		return !stat(said, &there) && S_ISDIR(there.st_mode) ? said : NULL;
 	said = getenv("OPENCL_VENDOR_PATH");

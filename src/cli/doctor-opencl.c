@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What OpenCL there is. The loader is opened with our layer in OPENCL_LAYERS, as `sluice run` does
- * it; whether the layer is mapped afterwards proves that this loader knows layers.
+ * The OpenCL of this machine. The loader is opened with our layer in OPENCL_LAYERS, as `sluice run`
+ * does it; if the layer is mapped afterwards, this loader knows layers.
  */
 
 #define CL_TARGET_OPENCL_VERSION 300
@@ -178,8 +178,7 @@ static void look_at_loader(struct slu_doctor *d, const char *what)
 		look_at_platform(d, &calls, platforms[i]);
 }
 
-/* What stands in the variable already is somebody's wish; loaders pass over what they cannot open.
- */
+/* Layers already in the variable are the user's choice; loaders ignore what they cannot open. */
 static void look_at_others(struct slu_doctor *d)
 {
 	const char *names = getenv("OPENCL_LAYERS");

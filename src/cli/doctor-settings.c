@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The settings, as the daemon would read them: it is asked to print them and to end, and each line
- * that it complains of is a finding.
+ * The settings, as the daemon would read them: the daemon prints them and ends, and each line that
+ * it complains of is a finding.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "cli/doctor.h"
 
-/* What is wrong with a line has its number; the rest is about the file as a whole. */
+/* A fault in a line has its number; the others are about the file as a whole. */
 static const char *advice(const char *said)
 {
 	if (strstr(said, strerror(EACCES)))
@@ -23,7 +23,7 @@ static const char *advice(const char *said)
 	return "Mend that (sluiced.conf(5)).";
 }
 
-/* In a child: what @daemon says to its settings. */
+/* In a child: what @daemon reports about its settings. */
 static void look(struct slu_doctor *d, const char *daemon)
 {
 	slu_cleanup(slu_freep) char *line = NULL;

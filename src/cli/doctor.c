@@ -7,7 +7,7 @@
 #include "cli/terminal.h"
 #include "cli/probe.h"
 
-#define INDENT	   16 /* where what was found begins */
+#define INDENT	   16 /* the column where findings begin */
 #define PATIENCE_S 20 /* a driver that has not answered by then hangs */
 
 static const char *const words[] = {
@@ -17,7 +17,7 @@ static const char *const words[] = {
 	[SLU_VERDICT_BAD] = "BAD",
 };
 
-/* Tabs part the fields of a line to the parent. */
+/* Tabs separate the fields of a line to the parent. */
 static void clean(char *text)
 {
 	for (; *text; text++)
@@ -66,7 +66,7 @@ void slu_doctor_say(struct slu_doctor *d, enum slu_verdict verdict, const char *
 	}
 }
 
-/* What is tried in a child, for both sides of it. */
+/* A trial in a child, for both sides of it. */
 struct look {
 	struct slu_doctor *doctor;
 	const char *what;

@@ -44,6 +44,8 @@ void slu_doctor_loader(struct slu_doctor *d);
 void slu_doctor_opencl(struct slu_doctor *d);
 /* Every CUDA driver, its devices, and what Sluice can do there. */
 void slu_doctor_cuda(struct slu_doctor *d);
+/* Whether a daemon could use its folders, where none runs. */
+void slu_doctor_folders(struct slu_doctor *d);
 /* What a daemon would say to its settings. */
 void slu_doctor_settings(struct slu_doctor *d);
 /* Where bytes go that do not fit in host memory. */

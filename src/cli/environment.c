@@ -26,7 +26,10 @@ int slu_environment_add_shim(const struct slu_install *install)
 
 	if (!install->cuda[0] || (preloaded && strstr(preloaded, install->cuda)))
 		return 0;
-	/* preloaded for who asks for libcuda.so.1; the folder for who asks for libcuda.so */
+	/*
+	 * preloaded for programs that ask for libcuda.so.1; the folder for those that ask for
+	 * libcuda.so
+	 */
 	if (slu_environment_add("LD_PRELOAD", install->cuda, false))
 		return -1;
 	return slu_environment_add("LD_LIBRARY_PATH", install->cuda_folder, false);

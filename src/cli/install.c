@@ -10,7 +10,7 @@
 #include "base/util.h"
 #include "cli/install.h"
 
-/* Fills @ret with "@folder/@file" if that is there. */
+/* Fills @ret with "@folder/@file" if that exists. */
 static void find(char ret[PATH_MAX], const char *folder, const char *file)
 {
 	slu_cleanup(slu_freep) char *path = NULL;

@@ -60,7 +60,7 @@ void slu_cli_each_option(const struct slu_cli_verb *verb,
 			call(data, o);
 }
 
-/* Those that come along with other commands as well are the last in help. */
+/* Options that other commands have as well come last in the help. */
 static bool is_own(const struct slu_cli_verb *verb, const struct slu_cli_option *option)
 {
 	for (const struct slu_cli_option *o = verb->options; o && o->name; o++)
@@ -98,7 +98,22 @@ static void add_hidden(struct parse *p)
 					       .flags = OPTION_HIDDEN | OPTION_ARG_OPTIONAL };
 }
 
-/* Return: what is wrong with @arg, for the end of a sentence; or NULL. */
+/* Bytes that a terminal obeys instead of showing them. */
+static bool is_control(char c)
+{
+	return (unsigned char)c < ' ' || c == 0x7f;
+}
+
+/* Return: whether people can see all of @name in a table, and write it as they see it. */
+static bool is_visible(const char *name)
+{
+	for (const char *c = name; *c; c++)
+		if (is_control(*c))
+			return false;
+	return name[0] != ' ' && name[strlen(name) - 1] != ' ';
+}
+
+/* Return: the fault of @arg, for the end of a sentence; or NULL. */
 static const char *set_value(const struct slu_cli_option *option, char *arg, void *at)
 {
 	unsigned long number;
@@ -114,6 +129,8 @@ static const char *set_value(const struct slu_cli_option *option, char *arg, voi
 		if (strlen(arg) >= SLU_WIRE_NAME_MAX)
 			return "a shorter name: 63 bytes, which are 63 letters of ASCII and fewer "
 			       "of other scripts";
+		if (!is_visible(arg))
+			return "a name without control characters, and without blanks at its ends";
 		*(const char **)at = arg;
 		return NULL;
 	case SLU_CLI_PATH:
@@ -146,6 +163,9 @@ static error_t take_option(struct parse *p, int key, char *arg, struct argp_stat
 		if (p->table[i].key != key)
 			continue;
 		expected = set_value(p->rows[i], arg, (char *)p->options + p->rows[i]->at);
+		for (char *c = arg; expected && *c; c++)
+			if (is_control(*c))
+				*c = '?';
 		if (expected)
 			argp_error(state, "--%s: expected %s, not '%s'", p->rows[i]->name, expected,
 				   arg);
@@ -201,7 +221,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 /* -- options that are nearly right ------------------------------------------------------------ */
 
-/* What argp adds by itself. */
+/* Options that argp adds itself. */
 static const struct argp_option own_options[] = {
 	{ "help", '?', NULL, 0, NULL, 0 },
 	{ "usage", 'u', NULL, 0, NULL, 0 },

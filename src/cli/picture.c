@@ -9,7 +9,9 @@
 
 #define ROWS_MAX    24
 #define LABEL_MAX   16 /* characters */
+#define LABEL_MIN   6
 #define CELLS_MAX   400
+#define CELLS_MIN   12 /* the span of the time below them */
 #define DEVICES_MAX 64
 
 enum kind { FILLS, RUNS, RESTS, N_KINDS };
@@ -25,7 +27,7 @@ struct row {
 
 struct picture {
 	double from_ms, to_ms;
-	size_t n_cells;
+	size_t n_cells, label_max;
 	struct row *rows;
 	size_t n_rows, n_hidden;
 };
@@ -108,6 +110,14 @@ static void print_cells(const struct picture *p, const struct row *row, FILE *ou
 	}
 }
 
+/* On a narrow terminal names get a third of it, and the picture the rest. */
+static size_t label_max(size_t width)
+{
+	size_t third = SLU_MAX(width / 3, (size_t)LABEL_MIN);
+
+	return SLU_MIN((size_t)LABEL_MAX, third);
+}
+
 static void print_name(FILE *out, const char *name, size_t width)
 {
 	size_t columns, n = slu_terminal_cut(name, width, &columns);
@@ -127,7 +137,7 @@ static void print_picture(const struct picture *p, unsigned device, FILE *out)
 	}
 	for (size_t i = 0; i < p->n_rows; i++)
 		names = SLU_MAX(names, slu_terminal_length(p->rows[i].name));
-	names = SLU_MIN(names, (size_t)LABEL_MAX);
+	names = SLU_MIN(names, p->label_max);
 	fprintf(out, "GPU %u, the last %s\n", device, span);
 	for (size_t i = 0; i < p->n_rows; i++) {
 		print_name(out, p->rows[i].name, names);
@@ -162,7 +172,8 @@ void slu_picture_print(const json_t *history, uint64_t span_ms, size_t width, FI
 	p.rows = calloc(ROWS_MAX, sizeof(*p.rows));
 	if (!p.rows)
 		return;
-	p.n_cells = SLU_MAX(slu_sub_floor(width, LABEL_MAX + 8), (size_t)16);
+	p.label_max = label_max(width);
+	p.n_cells = SLU_MAX(slu_sub_floor(width, p.label_max + 8), (size_t)CELLS_MIN);
 	p.n_cells = SLU_MIN(p.n_cells, (size_t)CELLS_MAX);
 	p.from_ms = number(json_array_get(turns, 0), "begin_ms");
 	if (span_ms)

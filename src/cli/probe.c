@@ -19,7 +19,7 @@ static void child_run(const struct slu_probe *probe, int out)
 	alarm(probe->patience_s);
 	probe->run(probe->data, parent);
 	fflush(parent);
-	/* without the drivers' farewells: some of them do not survive being unloaded */
+	/* without the drivers' destructors: some of them do not survive being unloaded */
 	_exit(0);
 }
 

@@ -66,7 +66,7 @@ int slu_program_find(const char *name, char *ret_path, size_t size)
 	return found;
 }
 
-/* Return: whether @fd is a binary; of one of 32 bits only the identification can be read. */
+/* Return: whether @fd is a binary; of a 32-bit one only the identification can be read. */
 static bool read_header(int fd, Elf64_Ehdr *ret_header)
 {
 	return pread(fd, ret_header, sizeof(*ret_header), 0) == (ssize_t)sizeof(*ret_header) &&
@@ -131,7 +131,7 @@ static const char *obstacle(const char *path, bool is_interpreter)
 	ssize_t n;
 	struct stat st;
 
-	/* what cannot be read may still run, and then there is nothing to say about it */
+	/* an unreadable file may still run, and then there is nothing to say about it */
 	if (fd < 0 || fstat(fd, &st))
 		return NULL;
 	if ((st.st_mode & S_ISUID && st.st_uid != geteuid()) ||

@@ -51,7 +51,7 @@ void slu_reply_tell_apart(json_t *list)
 
 void slu_reply_print(const json_t *reply, bool in_one_line)
 {
-	/* a name must arrive as it is, also where only ASCII may be printed */
+	/* a name must arrive unchanged, even if only ASCII may be printed */
 	json_dumpf(reply, stdout,
 		   JSON_SORT_KEYS | (in_one_line ? 0 : JSON_INDENT(2)) |
 			   (slu_ascii_is_wanted() ? JSON_ENSURE_ASCII : 0));

@@ -15,9 +15,9 @@
 static const char enter[] = "\033[?1049h\033[?25l", leave[] = "\033[?25h\033[?1049l";
 
 static bool is_open;
-static volatile sig_atomic_t is_changed; /* the terminal shows something else than we painted */
+static volatile sig_atomic_t is_changed; /* the terminal shows something other than we painted */
 
-/* In handlers too. Nobody can be told if that fails. */
+/* Also called in handlers. A failure cannot be reported. */
 static void send(const char *text, size_t size)
 {
 	ssize_t n = write(STDOUT_FILENO, text, size);
@@ -32,7 +32,7 @@ static void handle(int signal, void (*handler)(int signal))
 	sigaction(signal, &action, NULL);
 }
 
-/* The signal does what it does by default, behind us. */
+/* Leaves the screen; then the signal has its default effect. */
 static void on_end(int signal)
 {
 	send(leave, sizeof(leave) - 1);
@@ -86,7 +86,7 @@ size_t slu_screen_lines(void)
 {
 	size_t height = slu_terminal_height();
 
-	/* the last one stays empty: a newline there would move all of them */
+	/* the last line stays empty: a newline there would scroll all of them */
 	return height > 1 ? height - 1 : 1;
 }
 
@@ -94,7 +94,7 @@ void slu_screen_paint(const char *text)
 {
 	size_t width = slu_terminal_width(), n_lines = slu_screen_lines();
 
-	/* a terminal that became narrower has broken our lines in its own way */
+	/* a terminal that became narrower has wrapped our lines */
 	if (is_changed)
 		fputs("\033[2J", stdout);
 	is_changed = false;

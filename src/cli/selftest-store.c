@@ -12,7 +12,7 @@
 
 #define NAME "selftest.json"
 
-/* Which driver it was: the file and its state. NULL if it cannot be seen. */
+/* Identifies the driver: its file and the file's state. NULL if it cannot be read. */
 static json_t *driver_describe(const char *driver)
 {
 	struct stat st;
@@ -43,7 +43,7 @@ int slu_selftest_store_write(const char *driver, json_t *findings, char *ret_pat
 		r = -ENOMEM;
 	if (!r && snprintf(draft, sizeof(draft), "%s.new", ret_path) >= (int)sizeof(draft))
 		r = -ENAMETOOLONG;
-	/* a reader meets the old file or the new one, never a part of one */
+	/* a reader sees the old file or the new one, never a part of one */
 	if (!r && (json_dump_file(all, draft, JSON_INDENT(1) | JSON_SORT_KEYS) ||
 		   rename(draft, ret_path))) {
 		r = errno ? -errno : -EIO;

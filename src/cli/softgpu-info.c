@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `sluice softgpu info`: the software GPUs of this user, and who uses them. */
+/* `sluice softgpu info`: the software GPUs of this user, and the programs on them. */
 
 #include <errno.h>
 #include <jansson.h>
@@ -45,7 +45,7 @@ static json_t *describe_programs(const struct dev_board_view *view)
 	return programs;
 }
 
-/* What is known of a device; a board that cannot be read says why. */
+/* The facts of a device; for a board that cannot be read, the reason. */
 static json_t *describe(unsigned index, const char *path)
 {
 	static struct dev_board_view view;

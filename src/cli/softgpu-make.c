@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The device is made before the program starts, by the driver itself: it knows how. What keeps it
- * from that is said in words; cuInit() has only a few numbers for it, and leaves the true reason
- * in errno.
+ * The driver itself makes the device, before the program starts. A failure is explained in words;
+ * cuInit() has only a few numbers for it, and leaves the true reason in errno.
  */
 
 #include <dlfcn.h>
@@ -20,7 +19,7 @@
 #include "cli/cli.h"
 #include "cli/softgpu.h"
 
-/* The numbers of cuInit() that say something about the device that was asked for. */
+/* The numbers of cuInit() that say something about the requested device. */
 enum {
 	INVALID_VALUE = 1,
 	NO_DEVICE = 100,
@@ -79,7 +78,7 @@ static void complain(int result, int error)
 			 result);
 }
 
-/* Return: whether it was the trace that could not be opened, and is complained of. */
+/* Return: whether the trace could not be opened; the error has been printed. */
 static bool complain_of_trace(void)
 {
 	const char *path = getenv("SLUICE_SOFTGPU_TRACE");
@@ -119,7 +118,7 @@ int slu_softgpu_make(const struct slu_install *install)
 	r = init(0);
 	switch (r) {
 	case 0:
-	case NO_DEVICE: /* they are made; CUDA_VISIBLE_DEVICES lets the program see none of them */
+	case NO_DEVICE: /* they exist; CUDA_VISIBLE_DEVICES lets the program see none of them */
 		return 0;
 	case INVALID_VALUE:
 		return slu_softgpu_complain_of_options();

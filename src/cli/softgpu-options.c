@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What may be asked of the software GPU, by option or by variable. The driver refuses a value with
- * a number that is the same for all of them; here each is looked at first, so that the message can
- * name it and say what it may be.
+ * The settings of the software GPU, by option or by variable. The driver refuses any wrong value
+ * with the same number; here each value is checked first, so that the message can name it and say
+ * what is allowed.
  */
 
 #include <stdbool.h>
@@ -122,7 +122,7 @@ static const struct wish {
 	  "kinds." },
 };
 
-/* What a value may be, as a sentence. */
+/* The allowed values, as a sentence. */
 static void advice_make(const struct wish *wish, char ret_text[256])
 {
 	const struct range *range = range_of(wish->variable);
@@ -161,7 +161,7 @@ static int complain(size_t i)
 	return SLU_CLI_USAGE;
 }
 
-/* Each granule has its place in a table of GRANULES_MAX. */
+/* Each granule has an entry in a table of GRANULES_MAX. */
 static int check_capacity(void)
 {
 	const char *memory = getenv("SLUICE_SOFTGPU_MEMORY");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `sluice softgpu reset`: removes the software GPUs of this user: their boards and their memory. A
- * device that somebody uses or manages stays, and that one is named. What cannot be read (made by
- * another version, damaged) can be used by nobody either, and is removed.
+ * device that is used or managed stays, and is named. A device that cannot be read (made by another
+ * version, damaged) is of no use to any program, and is removed.
  */
 
 #include <dirent.h>
@@ -18,7 +18,7 @@
 #include "cli/reply.h"
 #include "cli/softgpu.h"
 
-/* Return: 0 where nobody holds it, else the exit code after having complained. */
+/* Return: 0 if no process holds it, otherwise the exit code after an error message. */
 static int check_unused(unsigned index, const char *path)
 {
 	static struct dev_board_view view;
@@ -46,7 +46,7 @@ static int check_unused(unsigned index, const char *path)
 	return r;
 }
 
-/* The folder beside the board: the device's memory, and what the driver keeps there. */
+/* The folder next to the board: the device's memory and the driver's files. */
 static int remove_folder(const char *path)
 {
 	DIR *folder = opendir(path);
@@ -80,7 +80,7 @@ static void name_devices(const json_t *list, char *ret_text, size_t size)
 					 (int)json_integer_value(index));
 }
 
-/* What was kept has been complained of. */
+/* Kept devices have been reported already. */
 static void tell(const json_t *removed, const json_t *kept)
 {
 	char names[64], folder[PATH_MAX];
@@ -94,7 +94,7 @@ static void tell(const json_t *removed, const json_t *kept)
 	}
 }
 
-/* Return: the exit code after having complained; *ret_was_there: it was removed, or should be. */
+/* Return: the exit code after an error message; *ret_was_there: it was removed, or should be. */
 static int reset(unsigned index, bool *ret_was_there)
 {
 	char path[PATH_MAX], folder[PATH_MAX + 8];
@@ -108,7 +108,7 @@ static int reset(unsigned index, bool *ret_was_there)
 		r = check_unused(index, path);
 		if (r)
 			return r;
-		/* first the board: who comes now makes a device of its own */
+		/* first the board: a new program makes a device of its own */
 		r = unlink(path) && errno != ENOENT ? -errno : remove_folder(folder);
 	}
 	if (r) {

@@ -12,22 +12,23 @@
 #include "wire/message.h"
 
 #define BAR_LENGTH 20
+#define BAR_MIN	   4
 #define LABEL_MAX  (SLU_WIRE_NAME_MAX + 24)
 
-/* The part of the device that is in use, in characters; what outsiders hold is the last part of it.
- */
-static void print_bar(FILE *out, uint64_t used, uint64_t outside, uint64_t total)
+/* The part of the device that is in use, in characters; outsiders are the last part of it. */
+static void print_bar(FILE *out, size_t length, uint64_t used, uint64_t outside, uint64_t total)
 {
-	size_t n_used = total ? (size_t)((double)used / (double)total * BAR_LENGTH + 0.5) : 0;
-	size_t n_outside = total ? (size_t)((double)outside / (double)total * BAR_LENGTH + 0.5) : 0;
+	double a_byte = total ? (double)length / (double)total : 0;
+	size_t n_used = (size_t)((double)used * a_byte + 0.5);
+	size_t n_outside = (size_t)((double)outside * a_byte + 0.5);
 
-	n_used = SLU_MIN(n_used, (size_t)BAR_LENGTH);
+	n_used = SLU_MIN(n_used, length);
 	n_outside = SLU_MIN(n_outside, n_used);
-	for (size_t i = 0; i < BAR_LENGTH; i++)
+	for (size_t i = 0; i < length; i++)
 		fputs(i < n_used - n_outside ? "█" : i < n_used ? "▓" : "░", out);
 }
 
-/* How to call @name on a line without a column for the process. */
+/* The label of @name on a line without a column for the process. */
 static const char *call(char buf[static LABEL_MAX], const json_t *programs, const char *name,
 			uint64_t pid)
 {
@@ -37,7 +38,7 @@ static const char *call(char buf[static LABEL_MAX], const json_t *programs, cons
 	return buf;
 }
 
-/* @has_twins: there are others, from which its UUID tells it apart. */
+/* @has_twins: there are other devices, so the UUID is shown. */
 static void print_device(FILE *out, const json_t *device, const json_t *programs, bool has_twins)
 {
 	char total[SLU_SIZE_STRING_MAX], used[SLU_SIZE_STRING_MAX], since[SLU_SIZE_STRING_MAX];
@@ -47,7 +48,7 @@ static void print_device(FILE *out, const json_t *device, const json_t *programs
 	char bytes[3 * SLU_SIZE_STRING_MAX + 40], now[256] = "", label[LABEL_MAX];
 	uint64_t overhead = slu_reply_number(device, "overhead_bytes");
 	uint64_t in_use = slu_reply_number(device, "used_bytes") + overhead;
-	size_t width = slu_terminal_width();
+	size_t width = slu_terminal_width(), bar = BAR_LENGTH;
 
 	snprintf(bytes, sizeof(bytes), "  %s of %s", slu_size_format(used, in_use),
 		 slu_size_format(total, slu_reply_number(device, "total_bytes")));
@@ -65,13 +66,15 @@ static void print_device(FILE *out, const json_t *device, const json_t *programs
 			 call(label, programs, slu_reply_text(device, "next"),
 			      slu_reply_number(device, "next_pid")));
 
+	if (width && 2 + bar + strlen(bytes) > width)
+		bar = SLU_MAX(slu_sub_floor(width, 2 + strlen(bytes)), (size_t)BAR_MIN);
 	fprintf(out, "GPU %d  %s%s%s\n  ", (int)slu_reply_number(device, "index"),
 		slu_reply_text(device, "name"), has_twins ? "  " : "",
 		has_twins ? slu_reply_text(device, "uuid") : "");
-	print_bar(out, in_use, slu_reply_number(device, "outsider_bytes"),
+	print_bar(out, bar, in_use, slu_reply_number(device, "outsider_bytes"),
 		  slu_reply_number(device, "total_bytes"));
 	fputs(bytes, out);
-	if (width && 2 + BAR_LENGTH + strlen(bytes) + slu_terminal_length(now) > width) {
+	if (width && 2 + bar + strlen(bytes) + slu_terminal_length(now) > width) {
 		fputs("\n  ", out);
 		slu_terminal_wrap(out, now + strspn(now, " "), slu_sub_floor(width, 2), 2);
 		fputc('\n', out);

@@ -24,7 +24,7 @@ struct slu_table {
 	bool is_hidden[SLU_TABLE_COLUMNS_MAX];
 	unsigned spare[SLU_TABLE_COLUMNS_MAX], n_spare;
 	unsigned shrunk;   /* this column may be cut … */
-	size_t shrunk_min; /* … to so many characters; 0: none may */
+	size_t shrunk_min; /* … to this many characters; 0: none may */
 	size_t lines_max;
 	struct cell *cells;
 	size_t n_cells;
@@ -124,7 +124,7 @@ static bool says_nothing(const char *cell)
 	return !*cell || !strcmp(cell, "–") || !strcmp(cell, "0");
 }
 
-/* Width of each column; 0 for one that is left out. */
+/* Width of each column; 0 if it is left out. */
 static void measure(const struct slu_table *table, size_t ret_widths[SLU_TABLE_COLUMNS_MAX])
 {
 	for (unsigned column = 0; column < table->n_columns; column++) {
@@ -197,7 +197,9 @@ static void print_row(const struct slu_table *table, FILE *out, const char *inde
 	}
 }
 
-/* Makes what is too wide narrower: first the column that may be cut, then spare ones go. */
+/*
+ * Narrows a table that is too wide: first cuts the column that may be cut, then drops spare ones.
+ */
 static void fit(const struct slu_table *table, size_t indent, size_t width, size_t *widths)
 {
 	size_t *shrunk = &widths[table->shrunk];
@@ -212,7 +214,7 @@ static void fit(const struct slu_table *table, size_t indent, size_t width, size
 			widths[table->spare[i]] = 0;
 }
 
-/* Return: how many lines it took; 0 if these are more than @lines_max, and nothing was printed. */
+/* Return: the number of lines; 0 if these are more than @lines_max, and nothing was printed. */
 static size_t try_row(const struct slu_table *table, FILE *out, const char *indent, size_t first,
 		      const size_t *widths, size_t width, size_t lines_max)
 {
@@ -247,7 +249,7 @@ void slu_table_print(const struct slu_table *table, FILE *out, const char *inden
 	for (size_t i = 0; i + table->n_columns <= table->n_cells; i += table->n_columns) {
 		size_t n_after = (table->n_cells - i) / table->n_columns - 1;
 
-		/* unless it is the last row a line is kept for the number of the others */
+		/* except after the last row, keep a line for the number of the others */
 		n = try_row(table, out, indent, i, widths, width, left - (n_after > 0));
 		if (!n) {
 			fprintf(out, "%s%s %zu more\n", indent, slu_terminal_ellipsis(),

@@ -61,7 +61,7 @@ static size_t colour_length(const char *text)
 	return text[n] == 'm' ? n + 1 : 0;
 }
 
-/* The character at @text, which is UTF-8 or bytes that are none. */
+/* The character at @text: UTF-8, or a byte that is not. */
 static unsigned decode(const char *text)
 {
 	unsigned first = (unsigned char)*text, code;
@@ -75,7 +75,7 @@ static unsigned decode(const char *text)
 
 /*
  * Columns that the character at @text takes. The C library knows more of them, but only in the
- * locale of the user, and for whoever set none we print UTF-8 all the same.
+ * user's locale, and without a locale we still print UTF-8.
  */
 static size_t columns_of(const char *text)
 {
@@ -150,7 +150,7 @@ void slu_terminal_wrap(FILE *out, const char *text, size_t columns, size_t inden
 
 		while (n && text[n] != ' ')
 			n--;
-		/* a long path stays whole, so that it can be copied */
+		/* a long path is not broken, so that it can be copied */
 		if (!n)
 			n = most + strcspn(text + most, " ");
 		if (!text[n])

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is said of a process that has an OpenCL driver mapped and our layer not. The driver, the
- * loader and the layer are files with their names; the process is this program again, started
- * with an environment and with the files that it is to map. With our client library it has the
- * name of a client's thread that found no daemon.
+ * How a process is explained that has an OpenCL driver mapped but not our layer. The driver, the
+ * loader and the layer are files with their names; the process is this program again, started with
+ * an environment and with the files to map. With our client library it has the name of a client's
+ * thread that found no daemon.
  */
 #include "lib/test.h"
 
@@ -80,7 +80,7 @@ static int drop_scene(void **state)
 	return 0;
 }
 
-/* Maps what it is told to, says so, and waits for the end of its input. */
+/* Maps the given files, reports it, and waits for the end of its input. */
 static int be_looked_at(char **files)
 {
 	char c;
@@ -143,7 +143,7 @@ static void expect(struct scene *s, const char *variable, const char *const *nam
 	}
 }
 
-/* The variable as `sluice run` leaves it, beside somebody else's layer. */
+/* The variable as `sluice run` leaves it, next to another tool's layer. */
 static const char *ours(const struct scene *s)
 {
 	static char variable[PATH_MAX + 32];
@@ -178,7 +178,7 @@ static void test_a_cleared_environment_is_named_before_the_loader(void **state)
 	expect(s, "PATH=/bin", with_loader, "environment was cleared");
 }
 
-static void test_a_variable_that_was_set_anew_is_named(void **state)
+static void test_a_replaced_variable_is_named(void **state)
 {
 	struct scene *s = *state;
 
@@ -195,7 +195,7 @@ static void test_a_layer_that_the_process_does_not_see_is_named(void **state)
 	expect(s, ours(s), with_loader, "not in the files that it sees");
 }
 
-/* This program has the variable's name in it, as one that is linked with a loader has. */
+/* This program contains the variable's name, like a program that is linked with a loader. */
 static void test_a_loader_inside_the_program_is_not_blamed(void **state)
 {
 	static const char *const names[] = { DRIVER, NULL };
@@ -203,14 +203,14 @@ static void test_a_loader_inside_the_program_is_not_blamed(void **state)
 	expect(*state, ours(*state), names, NULL);
 }
 
-static void test_a_process_with_the_layer_has_nothing_to_explain(void **state)
+static void test_a_process_with_the_layer_is_not_explained(void **state)
 {
 	static const char *const names[] = { DRIVER, LAYER, NULL };
 
 	expect(*state, "PATH=/bin", names, NULL);
 }
 
-static void test_a_layer_that_an_update_replaced_is_in_there_all_the_same(void **state)
+static void test_a_layer_that_an_update_replaced_still_counts(void **state)
 {
 	static const char *const names[] = { DRIVER, LAYER, NULL };
 	struct slu_attach_view view;
@@ -240,7 +240,7 @@ static void expect_alone(struct scene *s, const char *variable, const char *sock
 	assert_non_null(view.then);
 }
 
-static void test_who_found_no_daemon_is_told_apart_and_why(void **state)
+static void test_a_process_that_found_no_daemon_is_explained(void **state)
 {
 	expect_alone(*state, "PATH=/bin", "/dev/null", "SLUICE_SOCKET was changed");
 	expect_alone(*state, "SLUICE_SOCKET=/dev/zero", "/dev/null", "SLUICE_SOCKET was changed");
@@ -254,12 +254,12 @@ int main(int argc, char **argv)
 		TEST(test_a_layer_that_is_late_is_not_blamed),
 		TEST(test_a_loader_that_does_not_ask_for_layers_is_named),
 		TEST(test_a_cleared_environment_is_named_before_the_loader),
-		TEST(test_a_variable_that_was_set_anew_is_named),
+		TEST(test_a_replaced_variable_is_named),
 		TEST(test_a_layer_that_the_process_does_not_see_is_named),
 		TEST(test_a_loader_inside_the_program_is_not_blamed),
-		TEST(test_a_process_with_the_layer_has_nothing_to_explain),
-		TEST(test_a_layer_that_an_update_replaced_is_in_there_all_the_same),
-		TEST(test_who_found_no_daemon_is_told_apart_and_why),
+		TEST(test_a_process_with_the_layer_is_not_explained),
+		TEST(test_a_layer_that_an_update_replaced_still_counts),
+		TEST(test_a_process_that_found_no_daemon_is_explained),
 	};
 
 	if (argc > 2 && !strcmp(argv[1], "be-looked-at"))

@@ -96,7 +96,7 @@ static void test_rows_that_do_not_fit_are_counted(void **state)
 	}
 }
 
-static void test_what_is_cut_is_marked_in_ascii_where_that_is_wanted(void **state)
+static void test_cuts_are_marked_in_ascii_on_request(void **state)
 {
 	struct slu_table *table = make();
 
@@ -111,7 +111,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names_are_cut_before_columns_are_left_out),
 		cmocka_unit_test(test_rows_that_do_not_fit_are_counted),
-		cmocka_unit_test(test_what_is_cut_is_marked_in_ascii_where_that_is_wanted),
+		cmocka_unit_test(test_cuts_are_marked_in_ascii_on_request),
 	};
 
 	return cmocka_run_group_tests_name("table", tests, NULL, NULL);

@@ -34,7 +34,7 @@ static void test_wide_characters_take_two_columns(void **state)
 	unsetenv("LC_ALL");
 }
 
-static void test_colours_take_no_place(void **state)
+static void test_colours_take_no_columns(void **state)
 {
 	static const char text[] = "\033[32mrun\033[0mning\033[0m";
 
@@ -86,7 +86,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_characters_are_counted_not_bytes),
 		cmocka_unit_test(test_wide_characters_take_two_columns),
-		cmocka_unit_test(test_colours_take_no_place),
+		cmocka_unit_test(test_colours_take_no_columns),
 		cmocka_unit_test(test_words_are_broken_into_lines),
 	};
 

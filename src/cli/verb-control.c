@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The verbs that steer: park, unpark, kick. Each is one request to the daemon, which decides
- * whether this user may.
+ * The verbs that control programs: park, unpark, kick. Each is one request to the daemon, which
+ * decides whether this user may.
  */
 
 #include <stdio.h>

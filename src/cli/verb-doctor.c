@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `sluice doctor`: looks for what keeps Sluice from working here. Each line says what was looked
- * at, what was found, and, where something is missing, what to do. Changes nothing.
+ * `sluice doctor`: looks for what keeps Sluice from working here. Each line says what was checked,
+ * what was found, and, if something is missing, what to do. Changes nothing.
  */
 
 #include <errno.h>
@@ -49,6 +49,14 @@ static void look_at_daemon(struct slu_doctor *d)
 		slu_cli_explain_silence(&peer, why, then);
 		slu_doctor_say(d, SLU_VERDICT_BAD, "daemon", then, "does not answer at %s: %s",
 			       peer.path, why);
+	} else if (r == -ENOTSOCK) {
+		slu_doctor_say(d, SLU_VERDICT_BAD, "daemon",
+			       is_said ? "SLUICE_SOCKET names it: correct it, or unset it."
+			       : d->where.socket
+				       ? "Give --socket the path of a daemon's socket, or "
+					 "leave it out."
+				       : "Remove it: no daemon starts like this.",
+			       "%s, where the socket should be, is not a socket", peer.path);
 	} else if ((r == -EPERM || r == -ENOTDIR) && !d->where.socket && !is_said) {
 		slu_doctor_say(d, SLU_VERDICT_BAD, "daemon",
 			       "Remove it, or set XDG_RUNTIME_DIR to a folder of your own.",
@@ -120,6 +128,7 @@ static int run(int argc, char **argv)
 	slu_cli_parse(&slu_cli_doctor, argc, argv, &d);
 	slu_install_find(&d.install);
 	look_at_daemon(&d);
+	slu_doctor_folders(&d);
 	slu_doctor_settings(&d);
 	look_at_libraries(&d);
 	look_at_kernel(&d);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `sluice history`: who had the device when, as far back as the daemon remembers: a picture for the
- * eye, tables of the last turns with the reason why each ended, of what moved, and of who was told
- * out of memory, or JSON.
+ * `sluice history`: which program had the device when, as far back as the daemon remembers: a
+ * picture, tables of the last turns with the reason why each ended, of the moves, and of the
+ * out-of-memory answers, or JSON.
  */
 
 #include <stdio.h>
@@ -22,7 +22,7 @@
 #define TURNS_SHOWN  20
 #define SPAN_SHOWN_S 60
 #define WIDTH_USUAL  80
-#define NAME_MIN     12 /* names are cut to this where the terminal is narrow */
+#define NAME_MIN     12 /* names are cut to this on a narrow terminal */
 
 struct options {
 	struct slu_cli_where where;
@@ -65,6 +65,8 @@ static void print_turns(const json_t *reply, size_t n_turns)
 	slu_table_align_right(table, 0);
 	slu_table_align_right(table, 1);
 	slu_table_shrink(table, 3, NAME_MIN);
+	slu_table_spare(table, 2);
+	slu_table_spare(table, 1);
 	json_array_foreach (json_object_get(reply, "turns"), i, turn) {
 		json_int_t begin = json_integer_value(json_object_get(turn, "begin_ms"));
 		json_int_t end = json_integer_value(json_object_get(turn, "end_ms"));
@@ -115,7 +117,7 @@ static bool has_moved(const json_t *sum)
 	return slu_reply_number(sum, "in") || slu_reply_number(sum, "out");
 }
 
-/* What Sluice moved of the last programs, by device, as far back as the daemon remembers. */
+/* What Sluice moved for the last programs, by device, as far back as the daemon remembers. */
 static void print_moves(const json_t *reply, size_t n_shown)
 {
 	static const char *const heads[] = {
@@ -139,6 +141,8 @@ static void print_moves(const json_t *reply, size_t n_shown)
 	for (unsigned column = 2; column < 5; column++)
 		slu_table_align_right(table, column);
 	slu_table_shrink(table, 0, NAME_MIN);
+	slu_table_spare(table, 2);
+	slu_table_spare(table, 1);
 	json_object_foreach (sums, key, sum)
 		n += has_moved(sum);
 	json_object_foreach (sums, key, sum) {
@@ -158,7 +162,7 @@ static void print_moves(const json_t *reply, size_t n_shown)
 	json_decref(sums);
 }
 
-/* Who was told out of memory, and why; for the last one also what can be done. */
+/* Which programs got out-of-memory, and why; for the last one also what to do. */
 static void print_denials(const json_t *reply, size_t n_shown)
 {
 	static const char *const heads[] = { "AGO", "OUT OF MEMORY", "WHY" };

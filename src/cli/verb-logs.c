@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `sluice logs`: what the daemon wrote. One that `sluice run` started keeps a file in its state
- * folder, which outlives it; what systemd started is in the journal. The daemon is asked where its
- * log is; if none runs, the last one's file is where the next one's will be.
+ * `sluice logs`: the log of the daemon. A daemon that `sluice run` started keeps a file in its
+ * state folder, which outlives it; one that systemd started logs to the journal. The daemon knows
+ * where its log is; if none runs, the last one's file is where the next one's will be.
  */
 
 #include <errno.h>
@@ -45,7 +45,7 @@ static const struct slu_cli_option option_table[] = {
 	{ 0 },
 };
 
-/* In our place. Return: the exit code after a complaint. */
+/* Replaces this process. Return: the exit code after an error message. */
 static int exec_journalctl(const struct options *o, const char *whose, const char *pid)
 {
 	const char *words[8] = { "journalctl", "--no-pager" };
@@ -68,7 +68,7 @@ static int exec_journalctl(const struct options *o, const char *whose, const cha
 	return SLU_CLI_FAILED;
 }
 
-/* Return: 0 with the path, or the exit code after a complaint. */
+/* Return: 0 with the path, or the exit code after an error message. */
 static int find_file(const struct options *o, char ret_path[static PATH_MAX])
 {
 	char folder[PATH_MAX - sizeof(SLU_PATH_LOG_NAME) - 1];
@@ -107,7 +107,7 @@ static int find_file(const struct options *o, char ret_path[static PATH_MAX])
 	return 0;
 }
 
-/* Prints what there is from where @fd stands. Return: whether there was anything. */
+/* Prints the rest of @fd. Return: whether there was anything. */
 static bool copy(int fd)
 {
 	char buf[4096];
@@ -122,13 +122,13 @@ static bool copy(int fd)
 	return had;
 }
 
-/* Puts @fd at the beginning of its last lines. Return: how many lines were wanted and not there. */
+/* Moves @fd to the start of its last lines. Return: how many of the wanted lines are missing. */
 static unsigned long seek_lines(int fd, unsigned long n_lines)
 {
 	off_t at = lseek(fd, 0, SEEK_END);
 	char c;
 
-	/* the newline at the very end begins no line */
+	/* the newline at the very end starts no line */
 	for (at = at > 0 ? at - 1 : 0; at > 0; at--) {
 		if (pread(fd, &c, 1, at - 1) != 1 || c != '\n')
 			continue;
@@ -153,7 +153,7 @@ static void follow(int fd, const char *path)
 		bool is_old = is_replaced(fd, path);
 		int next;
 
-		/* what was added to the old file before it was renamed comes first */
+		/* lines added to the old file before it was renamed come first */
 		copy(fd);
 		next = is_old ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 		if (next >= 0) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `sluice run`: sets the environment in which our front ends get into the program, makes sure that
- * a daemon is there, and *execs*: pid, terminal, signals and exit status are the program's own.
+ * a daemon runs, and *execs*: pid, terminal, signals and exit status are the program's own.
  *
- * It prints nothing of its own unless there is something to do for the person, and whatever goes
- * wrong on our side, the program still runs: without Sluice, and told so. Only --require makes that
- * an error: the daemon is asked beforehand whether it would let the program in, and one that it
- * refuses all the same when it joins, or that goes by us, is ended. Whether the front ends really
- * got in is seen by somebody who stays outside (watch.h).
+ * It prints nothing of its own unless the person has to do something. Whatever goes wrong on our
+ * side, the program still runs, without Sluice, and the person is told so. Only --require makes
+ * that an error: the daemon is asked beforehand whether it would admit the program, and a program
+ * that it still refuses, or that bypasses us, is ended. A process that stays outside checks whether
+ * the front ends really got in (watch.h).
  */
 
 #include <errno.h>
@@ -37,7 +37,7 @@ struct options {
 	struct slu_cli_where where;
 	const char *name;
 	bool require, is_verbose;
-	char group[17]; /* SLUICE_GROUP, made up here */
+	char group[17]; /* SLUICE_GROUP, chosen here */
 	char **program; /* NULL-ended */
 };
 
@@ -67,8 +67,8 @@ static void take_program(void *options, char *word, struct argp_state *state)
 }
 
 /*
- * Where there is no driver the shim is left out: programs that look for CUDA before they look for
- * something else take a driver without devices for one that is broken.
+ * Without a driver the shim is left out: programs that look for CUDA before anything else take a
+ * driver without devices for a broken one.
  */
 static bool has_driver(const struct slu_install *install)
 {
@@ -91,8 +91,7 @@ static int set_environment(struct options *o, const struct slu_install *install,
 	if (setenv("SLUICE_SOCKET", socket, 1) || setenv("SLUICE_NAME", name, 1) ||
 	    setenv("SLUICE_GROUP", o->group, 1))
 		return -1;
-	/* nearest the program is rightmost: the limiter, where there is one, stays nearest the
-	 * driver */
+	/* the rightmost is nearest the program: a limiter stays nearest the driver */
 	if (install->opencl[0] && slu_environment_add("OPENCL_LAYERS", install->opencl, true))
 		return -1;
 	if (has_driver(install) && slu_environment_add_shim(install))
@@ -102,10 +101,10 @@ static int set_environment(struct options *o, const struct slu_install *install,
 }
 
 /*
- * Whether the daemon would let the program in. One that has just ended says nothing: the program
- * waits for the next one, and is watched until it has joined.
+ * Whether the daemon would admit the program. If the daemon has just ended, the program waits for
+ * the next one, and is watched until it has joined.
  *
- * Return: 0, or the exit code after a complaint.
+ * Return: 0, or the exit code after an error message.
  */
 static int ask_for_admission(const char *socket)
 {
@@ -123,7 +122,7 @@ static int ask_for_admission(const char *socket)
 	return 0;
 }
 
-/* Return: 0 with the environment set, else the exit code after having complained. */
+/* Return: 0 with the environment set, otherwise the exit code after an error message. */
 static int prepare(struct options *o, const char *path, char *ret_socket, size_t size)
 {
 	struct slu_install install;
@@ -155,7 +154,7 @@ static int prepare(struct options *o, const char *path, char *ret_socket, size_t
 	return 0;
 }
 
-/* The file is there: what else is missing, the kernel does not say. Return: the exit code. */
+/* The file exists, but the kernel does not say what else is missing. Return: the exit code. */
 static int complain_of_exec(const char *path, int error)
 {
 	char interpreter[PATH_MAX];
@@ -171,7 +170,7 @@ static int complain_of_exec(const char *path, int error)
 				 path, (int)n, interpreter, interpreter[n] ? "\\r" : "");
 		return SLU_CLI_CANNOT_EXECUTE;
 	}
-	/* execvp's kindness to scripts without a first line is the shell's business, not ours */
+	/* unlike execvp and the shell, we do not run scripts without a first line */
 	slu_cli_complain(error == ENOEXEC ? "A script needs a first line like '#!/bin/sh'." : NULL,
 			 "cannot execute '%s': %s.", path, strerror(error));
 	return SLU_CLI_CANNOT_EXECUTE;

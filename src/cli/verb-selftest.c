@@ -23,7 +23,7 @@
 #include "cli/probe.h"
 #include "selftest/selftest.h"
 
-#define INDENT	   10 /* where what was tried begins */
+#define INDENT	   10 /* the column where results begin */
 #define WHAT_WIDTH 52
 
 struct options {
@@ -47,7 +47,7 @@ static const struct slu_cli_option option_table[] = {
 	{ 0 },
 };
 
-/* A run: the options, the driver, and what was found. */
+/* A run: the options, the driver, and the results. */
 struct run {
 	const struct options *options;
 	const char *driver;
@@ -214,7 +214,7 @@ static int result_print(const struct run *run, const char *kept)
 	return run->n_problems ? SLU_CLI_TROUBLE : SLU_CLI_OK;
 }
 
-/* Return: the number, or -1 if @word is none. */
+/* Return: the number, or -1 if @word is not one. */
 static int gpu_parse(const char *word)
 {
 	char *end;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `sluice set`: changes a setting of the running daemon; without a value it shows what is in force.
- * The daemon decides whether this user may, and says what it expected.
+ * `sluice set`: changes a setting of the running daemon; without a value it shows the present one.
+ * The daemon decides whether this user may, and says which values it accepts.
  */
 
 #include <stdio.h>
@@ -57,7 +57,7 @@ static bool is_named(const json_t *setting, const char *name)
 			!strncmp(slu_reply_text(setting, "section"), name, length));
 }
 
-/* Leaves the settings called @name. Return: how many there are. */
+/* Keeps only the settings called @name. Return: how many there are. */
 static size_t choose(json_t *list, const char *name)
 {
 	for (size_t i = json_array_size(list); i-- > 0;)

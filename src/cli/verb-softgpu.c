@@ -2,7 +2,7 @@
 /*
  * `sluice softgpu`: programs on the software GPU. `run` starts one that finds our libcuda.so.1,
  * libcudart.so.13 and libnvidia-ml.so.1 where it would find NVIDIA's. The device is made first, so
- * that what is wrong with it is said in words and not by the program's own handling of an error.
+ * that an error is explained here and not by the program's own handling of it.
  * To share the device, start the program with `sluice run` inside:
  *
  *   sluice softgpu run --memory 64M -- sluice run -- ./program
@@ -88,10 +88,10 @@ static int set_environment(const struct options *o, const struct slu_install *in
 		return -1;
 	r = set("LD_LIBRARY_PATH", folders);
 	free(folders);
-	/* under a `sluice run` that found no driver there is one now */
+	/* a `sluice run` around us may have found no driver; there is one now */
 	if (!r && getenv("SLUICE_SOCKET"))
 		r = slu_environment_add_shim(install);
-	/* a program that does not look at errors leaves it to us to name them */
+	/* report errors for programs that do not check them */
 	if (!r)
 		r = setenv("SLUICE_SOFTGPU_REPORT", o->is_quiet ? "none" : "once", o->is_quiet);
 	return r || set("SLUICE_SOFTGPU_MEMORY", o->memory) ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `sluice status`: what is true now. Who runs, who waits and why in words, what is where, what
- * cannot be moved and why, and who else uses the device.
+ * `sluice status`: the present state. Which programs run, which wait and why, where their memory
+ * is, what cannot be moved and why, and which other processes use the device.
  */
 
 #include <stdio.h>
@@ -51,7 +51,7 @@ static void add_time(struct slu_table *table, uint64_t ms)
 	slu_table_add(table, "%s", ms ? slu_size_format_time(buf, ms * SLU_NS_PER_MS) : "–");
 }
 
-/* Why it is as it is, unless its state says that already. */
+/* The reason for its state, unless the state says that already. */
 static const char *reason_of(const json_t *program)
 {
 	const char *reason = slu_reply_text(program, "reason");
@@ -88,7 +88,7 @@ static void add_why(struct slu_table *table, const json_t *program)
 	slu_table_add(table, "%s", words);
 }
 
-/* One in a pid namespace that cannot be seen from the daemon's has none. */
+/* A process in a pid namespace that the daemon cannot see has none. */
 static void add_pid(struct slu_table *table, uint64_t pid)
 {
 	if (pid)
@@ -124,7 +124,7 @@ static void colour_state(struct slu_table *table, const json_t *program)
 		slu_table_colour(table, "33");
 }
 
-/* On which devices it is: "0", or "0,2". */
+/* The devices it uses: "0", or "0,2". */
 static void add_devices(struct slu_table *table, const json_t *devices)
 {
 	char words[64] = "";
@@ -150,6 +150,7 @@ enum column {
 	MAPPED,
 	RAM,
 	DISK,
+	PINNED,
 	TURNS,
 	WAITED,
 	P99,
@@ -159,12 +160,14 @@ enum column {
 static void print_programs(FILE *out, const json_t *reply, size_t lines_max)
 {
 	static const char *const heads[] = {
-		[NAME] = "PROGRAM", [PID] = "PID",   [GPU] = "GPU",	  [STATE] = "STATE",
-		[LEVEL] = "LEVEL",  [MODE] = "MODE", [DEVICE] = "DEVICE", [MAPPED] = "MAPPED",
-		[RAM] = "RAM",	    [DISK] = "DISK", [TURNS] = "TURNS",	  [WAITED] = "WAITED",
-		[P99] = "P99",	    [WHY] = "WHY",
+		[NAME] = "PROGRAM",  [PID] = "PID",   [GPU] = "GPU",	   [STATE] = "STATE",
+		[LEVEL] = "LEVEL",   [MODE] = "MODE", [DEVICE] = "DEVICE", [MAPPED] = "MAPPED",
+		[RAM] = "RAM",	     [DISK] = "DISK", [PINNED] = "PINNED", [TURNS] = "TURNS",
+		[WAITED] = "WAITED", [P99] = "P99",   [WHY] = "WHY",
 	};
-	static const enum column spare[] = { P99, MODE, TURNS, WAITED, PID, LEVEL };
+	/* where memory is goes last: on a narrow terminal names and states matter most */
+	static const enum column spare[] = { PINNED, P99, MODE, TURNS,	WAITED, PID,
+					     LEVEL,  GPU, DISK, MAPPED, RAM,	DEVICE };
 	struct slu_table *table = slu_table_new(SLU_ARRAY_SIZE(heads));
 	const json_t *program, *device, *outsider;
 	bool has_twins = json_array_size(json_object_get(reply, "devices")) > 1;
@@ -198,6 +201,7 @@ static void print_programs(FILE *out, const json_t *reply, size_t lines_max)
 		add_bytes(table, slu_reply_number(program, "mapped_bytes"));
 		add_bytes(table, slu_reply_number(program, "ram_bytes"));
 		add_bytes(table, slu_reply_number(program, "disk_bytes"));
+		add_bytes(table, slu_reply_number(program, "pinned_held_bytes"));
 		slu_table_add(table, "%llu",
 			      (unsigned long long)slu_reply_number(program, "turns"));
 		add_time(table, slu_reply_number(program, "waited_ms"));
@@ -239,7 +243,7 @@ static void print_rows(FILE *out, const json_t *reply, size_t lines_max)
 			is_managed ? " of yours" : "");
 }
 
-/* Who is asked, and when: a picture that is looked at for hours should say that it is alive. */
+/* A title with the time: a picture that is watched for hours should show that it is alive. */
 static void print_title(FILE *out, const json_t *reply)
 {
 	const json_t *daemon = json_object_get(reply, "daemon");
@@ -255,7 +259,7 @@ static void print_title(FILE *out, const json_t *reply)
 				     slu_reply_number(daemon, "uptime_ms") / 1000 * SLU_NS_PER_S));
 }
 
-/* As many programs as there are lines for; the last line is always there for their number. */
+/* As many programs as fit; the last line always shows how many there are. */
 static void paint(const json_t *reply)
 {
 	size_t size = 0, lines = slu_screen_lines(), used = 0;

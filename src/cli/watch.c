@@ -22,11 +22,11 @@
 #define FIRST_LOOK_MS 250
 #define LAST_LOOK_MS  8000
 #define FAMILY_MAX    256
-/* of each kind in the daemon's history, before we ask */
+/* records of each kind that we read from the daemon's history */
 #define RECORDS_LOOKED_AT 256
-/* one that looks for drivers and uses none is left alone: only who stays so is blamed */
+/* a program that only looks for drivers soon stops: blame one that stays in this state */
 #define LOOKS_TO_BLAME 4
-/* one that gave up may still find a daemon that begins a moment later */
+/* a client that gave up may still find a daemon that starts a moment later */
 #define LOOKS_ALONE 2
 
 struct watcher {
@@ -34,21 +34,21 @@ struct watcher {
 	struct slu_install install;
 	pid_t program;
 	int pidfd;
-	pid_t blamed; /* uses a GPU without us, so many looks long */
+	pid_t blamed; /* uses a GPU without us, for this many looks */
 	unsigned n_blamed;
-	bool is_alone;		 /* the one that is blamed did not reach the daemon */
-	bool has_seen_helper;	 /* somebody used a device through us, or tried to */
-	bool has_told;		 /* that it shares the GPU */
-	bool has_told_refusal;	 /* that the daemon did not let it in */
-	bool is_answered;	 /* it shares, or was told why it does not */
-	pid_t ended[FAMILY_MAX]; /* told and ended, since they must join */
+	bool is_alone;		 /* the blamed process did not reach the daemon */
+	bool has_seen_helper;	 /* a process used a device through us, or tried to */
+	bool has_told;		 /* told: it shares the GPU */
+	bool has_told_refusal;	 /* told: the daemon refused it */
+	bool is_answered;	 /* it shares, or the person was told why not */
+	pid_t ended[FAMILY_MAX]; /* told and ended, because they must join */
 	size_t n_ended;
 };
 
 /*
- * Whether the daemon's numbers of processes are ours too: in a pid namespace other than the
- * daemon's they are somebody else's. It has the number that it calls itself, or one of that number
- * has its name: behind systemd's socket is systemd.
+ * Whether the daemon's pids are ours too: in another pid namespace they belong to other processes.
+ * They are if the daemon has the pid that it reports, or if the process with that pid has its name:
+ * the peer of systemd's socket is systemd.
  */
 static bool knows_pids(const struct slu_cli_peer *peer, const json_t *reply)
 {
@@ -69,7 +69,10 @@ static bool is_ended(const struct watcher *w, pid_t pid)
 	return false;
 }
 
-/* @pid is the daemon's number of the process, and ours if @pid_is_known; else the program goes. */
+/*
+ * @pid is the daemon's number of the process, and ours if @pid_is_known; otherwise the whole
+ * program is ended.
+ */
 static void end(struct watcher *w, pid_t pid, bool pid_is_known)
 {
 	long r = pid_is_known ? kill(pid, SIGTERM)
@@ -96,7 +99,7 @@ static void tell_refusal(struct watcher *w, pid_t pid, bool pid_is_known, const 
 		end(w, pid, pid_is_known);
 }
 
-/* Return: whether there is nothing more to look at. */
+/* Return: whether no further look is needed. */
 static bool look_at_daemon(struct watcher *w, const pid_t *family, size_t n)
 {
 	const struct slu_cli_where where = { .socket = w->watch->socket };
@@ -125,7 +128,7 @@ static bool look_at_daemon(struct watcher *w, const pid_t *family, size_t n)
 			fprintf(stderr, "sluice: '%s' (pid %d) shares the GPU as '%s'.\n",
 				w->watch->name, (int)pid, slu_reply_text(program, "name"));
 		w->has_told = true;
-		/* of one that must join all children must, whenever they come */
+		/* if it must join, all its children must, whenever they start */
 		is_done = !w->watch->must_join;
 	}
 	json_decref(reply);
@@ -151,7 +154,7 @@ static const json_t *find_join(const struct watcher *w, const json_t *history, j
 	return found;
 }
 
-/* One that was too short to be looked at: the daemon remembers. Return: whether it had joined. */
+/* A process too short-lived to be seen: the daemon remembers. Return: whether it had joined. */
 static bool tell_join(const struct watcher *w, const json_t *history)
 {
 	const json_t *found = find_join(w, history, 0);
@@ -164,7 +167,7 @@ static bool tell_join(const struct watcher *w, const json_t *history)
 }
 
 /*
- * One that was too short to be looked at. Nothing is left to be ended of it.
+ * A process too short-lived to be seen; there is nothing left to end.
  *
  * Return: whether the daemon had refused it.
  */
@@ -185,8 +188,8 @@ static bool tell_late_refusal(const struct watcher *w, const json_t *history)
 }
 
 /*
- * A program reports "out of memory" as if the device had said so. Whether that is why it ended
- * nobody knows but the program; the last reason is told, once.
+ * A program reports "out of memory" as if the device had refused. Only the program knows whether it
+ * ended because of that; we print the last reason, once.
  */
 static void tell_denial(const struct watcher *w, const json_t *history)
 {
@@ -196,7 +199,7 @@ static void tell_denial(const struct watcher *w, const json_t *history)
 	size_t i;
 
 	json_array_foreach (json_object_get(history, "denials"), i, denial) {
-		/* the group of a process that was parted from its run is another one by now */
+		/* a process that was split from its run has another group by now */
 		if (!is_of_this_run(w, denial) &&
 		    !find_join(w, history, json_integer_value(json_object_get(denial, "pid"))))
 			continue;
@@ -280,7 +283,7 @@ static void tell_absence(const struct watcher *w)
 			w->watch->name);
 }
 
-/* The program has ended: what a person should know of it stands in the daemon's history. */
+/* The program has ended: the daemon's history has what a person should know. */
 static void look_back(const struct watcher *w)
 {
 	const struct slu_cli_where where = { .socket = w->watch->socket };
@@ -298,7 +301,7 @@ static void look_back(const struct watcher *w)
 	json_decref(reply);
 }
 
-/* Nothing of the program's stays open in here but its stderr. */
+/* Closes all files of the program except its stderr. */
 static void leave_the_program(int pidfd)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -307,7 +310,7 @@ static void leave_the_program(int pidfd)
 		dup2(null, STDIN_FILENO);
 		dup2(null, STDOUT_FILENO);
 	}
-	/* the end of the list is open: what is not there to be closed is no error */
+	/* the range has no end: numbers that are not open are no error */
 	if (pidfd > STDERR_FILENO + 1)
 		(void)syscall(SYS_close_range, STDERR_FILENO + 1, pidfd - 1, 0);
 	(void)syscall(SYS_close_range, pidfd + 1, ~0U, 0);
@@ -330,9 +333,15 @@ void slu_watch_start(const struct slu_watch *watch)
 	child = fork();
 	if (!child) {
 		setsid();
-		/* before its parent ends: what the program's caller waits for must not stay open */
+		/*
+		 * before its parent ends: files that the program's caller waits for must not stay
+		 * open
+		 */
 		leave_the_program(w.pidfd);
-		/* its parent ends at once: the program will not find a child that it never made */
+		/*
+		 * its parent ends at once, so that the program does not find a child that it never
+		 * made
+		 */
 		if (!fork()) {
 			look_until_end(&w);
 			look_back(&w);

@@ -19,8 +19,8 @@
 
 #define FAILURES_MAX 4 /* errors of the driver at one allocation, refusals not counted */
 /*
- * Ample credit: so much must remain, as a part of the device and in bytes. It is more than contexts
- * take that were not seen yet.
+ * Ample credit: this much must remain, as a part of the device and in bytes. It is more than
+ * contexts take that were not seen yet.
  */
 #define SURE_PARTS	32
 #define SURE_BYTES	(64 * SLU_MIB)
@@ -39,8 +39,8 @@ static bool device_creates_for_program(const struct slu_client_device *d)
 }
 
 /*
- * So much credit remains that others would have to take a good part of the device in a moment for
- * the driver to refuse. A front end may skip the proof.
+ * Whether so much credit remains that the driver would refuse only if others took a good part of
+ * the device in a moment. Then a front end may skip the proof.
  */
 static bool device_has_ample_credit(const struct slu_client *c, const struct slu_client_device *d)
 {
@@ -116,7 +116,7 @@ static void alloc_unmake(struct slu_client *c, struct slu_client_unit *w)
 	struct slu_unit *u = &w->unit;
 	struct slu_client_device *d;
 
-	/* another thread's command may prove it just now */
+	/* another thread's command may be proving it */
 	while (u->unproven &&
 	       (u->n_named || u->moving != SLU_MOVING_NO || u->shift != SLU_SHIFT_NO || w->n_pins))
 		slu_client_wait(c, slu_clock_now_ns() + UNMAKE_PAUSE_NS);

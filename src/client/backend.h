@@ -39,7 +39,7 @@ struct slu_backend {
 	/* Copies are fast from and to pinned host memory only: stage them. */
 	bool wants_staging;
 
-	/* compare() takes device memory that is in no account: only with hash_clean = always. */
+	/* compare() takes device memory of its own: only with hash_clean = always. */
 	bool compares_if_asked;
 
 	/* Called first on each thread that calls the others. May be NULL. */
@@ -74,10 +74,10 @@ struct slu_backend {
 	int (*drain_unit)(void *data, struct slu_unit *unit);
 
 	/*
-	 * Whether the bytes of @unit on the device, which is at rest, equal its host copy at @host,
-	 * whose version is unit->host_version. 0, or DIFFERENT; also DIFFERENT where the answer is
-	 * unknown or, without @always, takes longer than a copy. NULL in front ends that cannot
-	 * compare.
+	 * Whether the bytes of @unit on the device, which is at rest, equal its host copy, whose
+	 * version is unit->host_version. @host: where the processor sees that copy; NULL: it is on
+	 * disk. 0, or DIFFERENT; also DIFFERENT where the answer is unknown or, without @always,
+	 * takes longer than a copy. NULL in front ends that cannot compare.
 	 */
 	int (*compare)(void *data, struct slu_unit *unit, const void *host, bool always);
 
@@ -93,6 +93,15 @@ struct slu_backend {
 	/* Pinned host memory. NULL where the API has none. */
 	void *(*pin)(void *data, uint64_t bytes);
 	void (*unpin)(void *data, void *host, uint64_t bytes);
+
+	/*
+	 * Pins @bytes of host memory where they are, so that copies from and to them need no
+	 * staging, and makes them pageable again. 0, REFUSED, or -errno: also unpin_copy(), where
+	 * the memory may still be used by the device and is not ours to give back. NULL where the
+	 * API cannot.
+	 */
+	int (*pin_copy)(void *data, void *host, uint64_t bytes);
+	int (*unpin_copy)(void *data, void *host, uint64_t bytes);
 
 	/*
 	 * The MAPPED place: makes pinned memory reachable at the unit's address, and at *ret_host

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "client/backlog.h"
 
-/* what was longer ago than this counts half */
+/* launches before these count half */
 #define N_LEARNED_MAX 32
 #define BUSY_MAX_NS   (8 * SLU_BACKLOG_TARGET_NS)
 

@@ -272,7 +272,7 @@ void slu_client_lose(struct slu_client *c, uint64_t now_ns)
 		c->lost_ns = now_ns;
 		slu_client_log("lost the daemon, trying to reconnect");
 	} else if (c->stage == SLU_CLIENT_LOOSE) {
-		/* It ran alone before it tried, and does so again. */
+		/* The program ran alone before it tried to join, and does so again. */
 		slu_client_run_alone(c, now_ns);
 		return;
 	}

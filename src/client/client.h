@@ -86,6 +86,9 @@ SLU_CLIENT_API uint64_t slu_client_device_offered(const struct slu_client_device
 /* Bytes that the program owns there, wherever they are. */
 SLU_CLIENT_API uint64_t slu_client_device_owned(const struct slu_client_device *device);
 
+/* The setting exportable: the front end leaves plain allocations to the driver. */
+SLU_CLIENT_API bool slu_client_device_is_exportable(const struct slu_client_device *device);
+
 /*
  * Reserves @bytes for units that are about to be allocated, if the program may own so much: two
  * threads cannot get the same bytes. The daemon gets a report of a refusal, with @asked_bytes,
@@ -103,7 +106,7 @@ SLU_CLIENT_API void slu_client_device_unreserve(struct slu_client_device *device
  * Whether a daemon decides about @device, or may as soon as it answers. False where everything
  * passes. Front ends bound their work in flight by it.
  */
-SLU_CLIENT_API bool slu_client_device_is_managed(const struct slu_client_device *device);
+SLU_CLIENT_API bool slu_client_device_has_daemon(const struct slu_client_device *device);
 
 /*
  * The program allocated (@more) or freed memory that the driver pages by itself. It is reported,

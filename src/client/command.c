@@ -14,7 +14,7 @@
 
 /*
  * A time that may be some milliseconds old, for a tenth of the cost. A command that does not wait
- * needs it only as its last sign of life.
+ * needs it only to show that the program is alive.
  */
 static uint64_t clock_rough_now_ns(void)
 {

@@ -3,9 +3,9 @@
 /*
  * The copies of a unit's contents before and after a move.
  *
- * The decision what to copy falls when the move starts: a unit whose host copy is current is only
- * released on the device. While bytes go into a host copy it counts as unwritten (version 0),
- * because it is neither the old nor the new one.
+ * What to copy is decided when the move starts: a unit whose host copy is current is only released
+ * on the device. While bytes go into a host copy it counts as unwritten (version 0), because it is
+ * neither the old nor the new one.
  */
 
 #include <string.h>
@@ -29,7 +29,7 @@ void slu_contents_prepare(struct slu_client *c, struct slu_client_unit *w,
 	/* Without a host copy, or without permission to compare, a suspect unit counts as written.
 	 */
 	if (is_out && u->suspect && !d->is_dead &&
-	    (!u->host_version || u->on_disk || !slu_client_unit_may_compare(c, d)))
+	    (!u->host_version || !slu_client_unit_may_compare(c, d)))
 		slu_client_unit_clear_suspect(u, false);
 	*ret_move = (struct slu_move){
 		.backend = d->backend,
@@ -45,6 +45,7 @@ void slu_contents_prepare(struct slu_client *c, struct slu_client_unit *w,
 		.is_cancelled = slu_client_unit_is_cancelled,
 		.cancel_data = w,
 		.host = u->host,
+		.host_is_pinned = u->pinned,
 		.disk = u->on_disk ? &c->disk : NULL,
 		.extent = w->extent,
 		.mapped = w->mapped,
@@ -105,7 +106,7 @@ static void contents_count(struct slu_client *c, struct slu_client_device *d,
 	}
 }
 
-/* Lasting faults. Contents that changed on the way must not reach the program. */
+/* Permanent faults. Contents that changed on the way must not reach the program. */
 static void contents_note_fault(struct slu_client *c, struct slu_client_unit *w, int r,
 				int disk_error)
 {
@@ -150,7 +151,7 @@ void slu_contents_apply(struct slu_client_unit *w, const struct slu_move *move, 
 	if (move->moving == SLU_MOVING_IN)
 		w->is_made = true;
 	if (move->moving == SLU_MOVING_OUT)
-		u->unproven = false; /* it comes again with a proof */
+		u->unproven = false; /* it comes in again with a proof */
 	if (move->moving == SLU_MOVING_MAP) {
 		/* The mapped bytes are the host copy now; a second one is not needed. */
 		slu_tiers_put(u->host, u->bytes);

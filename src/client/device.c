@@ -31,7 +31,7 @@ static int place_find(const struct slu_client *c, const struct slu_hello_device 
 	return -1;
 }
 
-/* Joins with all devices: a connection that exists starts anew. */
+/* Joins with all devices; an existing connection is replaced. */
 static void daemon_join_again(struct slu_client *c, uint64_t now_ns)
 {
 	if (c->torture) {
@@ -105,6 +105,7 @@ static int device_prepare(struct slu_client *c, const struct slu_hello_device *a
 		r = helper_start(c);
 	identity.never_pins = !slu_ring_is_wanted(backend) && !backend->map;
 	identity.hears_present = 1;
+	identity.pins_copies = backend->pin_copy && backend->unpin_copy;
 	return r ? slu_fold(r) : place_take(c, &identity, mode);
 }
 
@@ -183,8 +184,7 @@ static void units_forget(struct slu_client *c, struct slu_client_device *d)
 			w->unit.n_named = 0;
 			slu_peer_alloc_released(c->peer, slu_clock_now_ns(), &w->unit);
 		}
-		slu_tiers_put(w->unit.host, w->unit.bytes);
-		slu_disk_give(&c->disk, &w->extent);
+		slu_client_unit_drop_copy(c, w);
 		free(w);
 	}
 }
@@ -253,19 +253,19 @@ bool slu_client_device_is_crowded(const struct slu_client_device *d)
 	return __atomic_load_n(&d->is_crowded, __ATOMIC_RELAXED);
 }
 
-static bool device_is_managed(const struct slu_client *c, const struct slu_client_device *d)
+static bool device_has_daemon(const struct slu_client *c, const struct slu_client_device *d)
 {
 	return !d->is_orphan && c->stage != SLU_CLIENT_LOOSE;
 }
 
-bool slu_client_device_is_managed(const struct slu_client_device *d)
+bool slu_client_device_has_daemon(const struct slu_client_device *d)
 {
 	SLU_CLIENT_KEEP_ERRNO();
 	struct slu_client *c = &slu_client_global;
 	bool is;
 
 	slu_lock_take(&c->lock);
-	is = device_is_managed(c, d);
+	is = device_has_daemon(c, d);
 	slu_lock_give(&c->lock);
 	return is;
 }
@@ -274,15 +274,15 @@ bool slu_client_device_is_managed(const struct slu_client_device *d)
 static uint64_t device_most_owned(const struct slu_client *c, const struct slu_client_device *d)
 {
 	uint64_t bytes =
-		device_is_managed(c, d) ? slu_peer_connection_settings(c->peer)->visible_bytes : 0;
+		device_has_daemon(c, d) ? slu_peer_connection_settings(c->peer)->visible_bytes : 0;
 
 	return bytes ? bytes : d->total_bytes;
 }
 
-/* The bytes that the program sees: if it takes all of them, its context must still fit. */
+/* The bytes that the program sees: even if it takes all of them, its context must fit. */
 static uint64_t device_visible(const struct slu_client *c, const struct slu_client_device *d)
 {
-	if (!device_is_managed(c, d) || slu_peer_connection_settings(c->peer)->visible_bytes)
+	if (!device_has_daemon(c, d) || slu_peer_connection_settings(c->peer)->visible_bytes)
 		return device_most_owned(c, d);
 	return d->total_bytes - SLU_MIN(MARGIN_BYTES, d->total_bytes / MARGIN_SHARE);
 }
@@ -292,7 +292,7 @@ static uint64_t device_offered(const struct slu_client *c, const struct slu_clie
 {
 	uint64_t bytes = device_visible(c, d), present = c->present_bytes[d->index];
 
-	return device_is_managed(c, d) && present ? SLU_MIN(bytes, present) : bytes;
+	return device_has_daemon(c, d) && present ? SLU_MIN(bytes, present) : bytes;
 }
 
 /* One of the figures above, which the daemon may set. */
@@ -305,7 +305,7 @@ static uint64_t device_figure(const struct slu_client_device *d,
 	uint64_t bytes;
 
 	slu_lock_take(&c->lock);
-	if (device_is_managed(c, d))
+	if (device_has_daemon(c, d))
 		slu_client_wait_joined(c);
 	bytes = of(c, d);
 	slu_lock_give(&c->lock);
@@ -327,14 +327,33 @@ uint64_t slu_client_device_offered(const struct slu_client_device *d)
 	return device_figure(d, device_offered);
 }
 
+bool slu_client_device_is_exportable(const struct slu_client_device *d)
+{
+	SLU_CLIENT_KEEP_ERRNO();
+	struct slu_client *c = &slu_client_global;
+	bool is = false;
+
+	slu_lock_take(&c->lock);
+	if (device_has_daemon(c, d)) {
+		slu_client_wait_joined(c);
+		is = slu_peer_connection_settings(c->peer)->exportable;
+	}
+	slu_lock_give(&c->lock);
+	return is;
+}
+
 /* In mode LAUNCH units come in as commands name them: together they may exceed the device. */
 static uint64_t device_most_reserved(const struct slu_client *c, const struct slu_client_device *d)
 {
+	uint64_t beyond = 0;
 	bool is_bounded =
 		d->mode != SLU_MODE_LAUNCH ||
-		(device_is_managed(c, d) && slu_peer_connection_settings(c->peer)->visible_bytes);
+		(device_has_daemon(c, d) && slu_peer_connection_settings(c->peer)->visible_bytes);
 
-	return is_bounded ? device_most_owned(c, d) : UINT64_MAX;
+	/* mapped memory is on no device, so it does not add to what the program sees as free */
+	if (d->mode == SLU_MODE_MAPPED && device_has_daemon(c, d))
+		beyond = slu_peer_connection_settings(c->peer)->beyond_bytes;
+	return is_bounded ? device_most_owned(c, d) + beyond : UINT64_MAX;
 }
 
 bool slu_client_device_reserve(struct slu_client_device *d, uint64_t bytes, uint64_t asked_bytes)
@@ -345,13 +364,13 @@ bool slu_client_device_reserve(struct slu_client_device *d, uint64_t bytes, uint
 	bool may;
 
 	slu_lock_take(&c->lock);
-	if (device_is_managed(c, d))
+	if (device_has_daemon(c, d))
 		slu_client_wait_joined(c); /* the daemon may set the bound */
 	most = device_most_reserved(c, d);
 	may = bytes <= slu_sub_floor(most, d->owned_bytes + d->reserved_bytes);
 	if (may)
 		d->reserved_bytes += bytes;
-	if (!may && asked_bytes && device_is_managed(c, d)) {
+	if (!may && asked_bytes && device_has_daemon(c, d)) {
 		now_ns = slu_clock_now_ns();
 		slu_peer_alloc_exceeds(c->peer, now_ns, d->index, asked_bytes,
 				       d->owned_bytes + d->reserved_bytes, most);

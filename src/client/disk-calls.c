@@ -15,7 +15,7 @@
 #include "base/filesystem.h"
 #include "client/disk.h"
 
-/* For file systems that know no file without a name: it has one for a moment. */
+/* For file systems without unnamed files: it has a name for a moment. */
 static int file_open_unlinked(const char *folder)
 {
 	char path[PATH_MAX];
@@ -90,7 +90,7 @@ static int range_allocate(int fd, off_t offset, off_t bytes)
 	while (r && errno == EINTR);
 	if (!r || (errno != EOPNOTSUPP && errno != ENOSYS))
 		return r;
-	/* it writes where the file system cannot promise: slower, and as good */
+	/* if the file system cannot promise space, it writes: slower, with the same result */
 	r = posix_fallocate(fd, offset, bytes);
 	errno = r;
 	return r ? -1 : 0;

@@ -38,7 +38,7 @@ static void holes_forget(struct slu_disk *disk)
 
 /*
  * The descriptor may belong to another file by now. The identity of the file does not change while
- * there is an extent, so the owner of an extent needs no lock here.
+ * an extent exists, so the owner of an extent needs no lock here.
  */
 static bool file_is_ours(const struct slu_disk *disk)
 {
@@ -131,7 +131,7 @@ static void range_put(struct slu_disk *disk, uint64_t offset, uint64_t bytes)
 		hole = before;
 	} else {
 		hole = malloc(sizeof(*hole));
-		/* without memory for its place the range is not used again; its bytes are free */
+		/* without memory to note it the range is not used again; its bytes are free */
 		if (!hole)
 			return;
 		*hole = (struct slu_disk_hole){ after, offset, bytes };
@@ -211,7 +211,7 @@ void slu_disk_give(struct slu_disk *disk, struct slu_disk_extent *extent)
 
 	if (!extent->bytes)
 		return;
-	/* where holes are not to be had the range stays allocated until it is used again */
+	/* if the file system has no holes, the range stays allocated until it is used again */
 	if (file_is_ours(disk))
 		(void)disk->calls->punch(disk->fd, (off_t)extent->offset, (off_t)extent->bytes);
 	slu_lock_take(&disk->lock);

@@ -10,12 +10,12 @@
 #include "client/torture.h"
 #include "client/wait.h"
 
-/* Whether the gate is open, and then inside. The word changes under the lock only. */
+/* Enters the gate if it is open. The word changes under the lock only. */
 static bool gate_pass(struct slu_client *c, struct slu_client_device *d)
 {
 	if (!c->torture)
 		return slu_gate_try_enter(d->index);
-	/* A tormented program never finds the word open: each of its calls comes here. */
+	/* A tortured program never finds the word open: each of its calls comes here. */
 	if (!slu_peer_view_gate_is_open(c->peer, d->index))
 		return false;
 	slu_gate_force_enter(d->index);

@@ -40,6 +40,7 @@ static void device_make_orphan(struct slu_client *c, struct slu_client_device *d
 		u->host = NULL; /* MADV_DONTFORK: the address may have other pages by now */
 		u->moving = SLU_MOVING_NO;
 		u->shift = SLU_SHIFT_NO;
+		u->pinned = false;
 		w->extent = (struct slu_disk_extent){ 0 };
 		u->n_named = 0;
 		w->n_pins = 0;

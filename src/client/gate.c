@@ -40,7 +40,7 @@ static struct slu_gate_slot first_slots[N_FIRST_SLOTS];
 static struct slu_gate_slot *spare_slots;     /* guarded by slots_lock: the rest of the last page */
 static unsigned n_first_used;		      /* guarded by slots_lock */
 static unsigned n_spare;		      /* guarded by slots_lock */
-static _Atomic(struct slu_gate_slot *) slots; /* grows under slots_lock, read by anybody */
+static _Atomic(struct slu_gate_slot *) slots; /* grows under slots_lock, read by any thread */
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
 static bool has_key; /* constant after key_once */
@@ -118,7 +118,10 @@ struct slu_gate_slot *slu_gate_slot_slow(void)
 	int saved = errno;
 
 	pthread_once(&key_once, slot_make_key);
-	/* Without a slot the thread could not be seen inside; another one's end may bring one. */
+	/*
+	 * Without a slot the thread could not be seen inside; the end of another thread may free
+	 * one.
+	 */
 	while (!(slot = slot_take()))
 		sched_yield();
 	slu_gate_slot_mine = slot;

@@ -10,9 +10,9 @@
 #include "client/log.h"
 #include "client/tiers.h"
 
-#define SAMPLE_BYTES (8 * SLU_MIB) /* that each thread copies, in its part of a region as large */
+#define SAMPLE_BYTES (8 * SLU_MIB) /* copied by each thread in its part of a region of this size */
 #define N_ROUNDS     2
-#define PERCENT	     90 /* of the best rate is near it */
+#define PERCENT	     90 /* a rate is near the best from here on */
 #define N_WORKERS    (2 * SLU_GAUGE_THREADS_MAX)
 
 struct worker {

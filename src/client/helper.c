@@ -20,7 +20,7 @@
 #define DRAIN_MIN_NS (20 * SLU_NS_PER_US)
 #define DRAIN_MAX_NS SLU_NS_PER_MS
 #define LOOK_NS	     (8 * SLU_NS_PER_MS)
-#define N_LOOKS_IDLE 125 /* after so many idle looks the next ones are rarer */
+#define N_LOOKS_IDLE 125 /* after this many idle looks the next ones are rarer */
 #define LOOK_IDLE_NS (50 * SLU_NS_PER_MS)
 #define LOOK_GONE_NS (100 * SLU_NS_PER_MS)
 #define SLACK_NS     1000 /* of the kernel's timers: a drain is polled finely */
@@ -39,7 +39,7 @@ static void visit_begin(struct slu_client *c, struct slu_client_device *d)
 		d->backend->thread_begin(d->data);
 }
 
-/* Return: whether the device is still there. */
+/* Return: whether the device still exists. */
 static bool visit_end(struct slu_client *c, struct slu_client_device *d)
 {
 	unsigned index = d->index;

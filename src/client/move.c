@@ -127,7 +127,7 @@ static int bytes_copy_by_cpu(struct slu_move *m, bool is_out)
 	return 0;
 }
 
-/* Whatever keeps the back end from an answer, the device's bytes are the truth. */
+/* If the back end cannot answer for any reason, the device's bytes are the truth. */
 static void copies_compare(struct slu_move *m)
 {
 	m->has_contents = !m->backend->compare ||

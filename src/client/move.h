@@ -70,6 +70,7 @@ struct slu_move {
 
 	/* In and out. out: made if NULL; belongs to the caller also after a failure. */
 	void *host;
+	bool host_is_pinned;   /* the device copies from and to it without staging */
 	struct slu_disk *disk; /* the host copy is an extent of it; NULL: it is in memory */
 	struct slu_disk_extent extent;
 	void *mapped; /* the mapped bytes as the processor sees them, while MAPPED */

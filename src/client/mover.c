@@ -7,7 +7,7 @@
  *
  *   queue ──▶ feeder: begin, cut, feed ──▶ under way on the device ──▶ reaper: reap, end ──▶ peer
  *
- * Where the processor copies between pinned memory and host copies, hands help: threads that feed
+ * If the processor copies between pinned memory and host copies, hands help: threads that feed
  * (in) or reap (out) pieces besides the two. There are as many as the measurement found useful.
  *
  * The feeder goes on to the next unit while the device still copies earlier ones. So the copy
@@ -111,7 +111,7 @@ static void *hand_run(void *data)
 	return NULL;
 }
 
-/* Only where the processor copies: without staging the device copies from and to the host copy. */
+/* Only if the processor copies: without staging the device copies from and to the host copy. */
 static void hands_adjust(struct slu_client *c, struct slu_mover *m)
 {
 	if (!m->pipe.staging.host)

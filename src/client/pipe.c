@@ -7,6 +7,8 @@
 
 static struct slu_staging *pipe_ring_of(struct slu_pipe *p, const struct slu_move *move)
 {
+	if (move->host_is_pinned)
+		return NULL;
 	if (p->staging.host)
 		return &p->staging;
 	return move->disk ? &p->bounce : NULL;
@@ -40,7 +42,7 @@ struct slu_piece *slu_pipe_put(struct slu_pipe *p, struct slu_move *move)
 
 struct slu_piece *slu_pipe_begin(struct slu_pipe *p, enum slu_piece_stage stage)
 {
-	const struct slu_move *in_order = NULL; /* its next piece waits for one before it */
+	const struct slu_move *in_order = NULL; /* its next piece waits for an earlier one */
 
 	for (unsigned i = 0; i < p->n_pieces; i++) {
 		struct slu_piece *piece = &p->pieces[(p->first + i) % SLU_PIPE_PIECES];

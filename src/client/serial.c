@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Mapping calls, one process at a time where the setting vmm_serial asks for it (wire/serial.h). If
+ * Mapping calls, one process at a time if the setting vmm_serial asks for it (wire/serial.h). If
  * a process holds the lock for very long, perhaps because it is stopped, the others go on without
  * the lock: two calls together are better than no call at all.
  *

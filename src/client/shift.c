@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Shifts backing from memory to disk and back, aside from everything else: one thread a process,
- * started when it is first needed, one unit at a time. It stops at a chunk when the peer wants the
- * unit elsewhere.
+ * Shifts backing from memory to disk and back, and pins it in memory, aside from everything else:
+ * one thread a process, started when it is first needed, one unit at a time. It stops at a chunk
+ * when the peer wants the unit elsewhere.
+ *
+ * Pinning moves no bytes. A unit that has no host copy gets memory for one, so that it leaves
+ * without staging the first time as well.
  *
  * The old copy is released only when the new one is complete and, on disk, written through. A unit
  * that is present has no bytes to copy: its extent is taken or given back, and its host copy is
@@ -147,6 +150,54 @@ static void shift_serve(struct slu_client *c, struct slu_client_unit *w)
 	slu_client_pump(c, slu_clock_now_ns());
 }
 
+/* Pins the host copy. Return: a result of slu_peer_shift_done(). */
+static int pin_make(struct slu_client_unit *w, void **host)
+{
+	const struct slu_client_device *d = w->device;
+	bool is_new = !*host;
+
+	if (is_new)
+		*host = slu_tiers_get(w->unit.bytes);
+	if (!*host)
+		return SLU_SHIFT_REFUSED;
+	if (!d->backend->pin_copy(d->data, *host, w->unit.bytes))
+		return SLU_SHIFT_DONE;
+	if (is_new) {
+		slu_tiers_put(*host, w->unit.bytes);
+		*host = NULL;
+	}
+	return SLU_SHIFT_REFUSED;
+}
+
+static void pin_serve(struct slu_client *c, struct slu_client_unit *w)
+{
+	const struct slu_client_device *d = w->device;
+	bool is_pin = w->unit.shift == SLU_SHIFT_PIN;
+	void *host;
+	int r;
+
+	/* An access of the program to the host copy ends first: it may have made the copy. */
+	while (w->n_pins)
+		slu_client_wait(c, SLU_PEER_NEVER);
+	host = w->unit.host;
+	r = is_pin && w->unit.cancel ? SLU_SHIFT_CANCELLED : SLU_SHIFT_DONE;
+	slu_lock_give(&c->lock);
+	if (d->backend->thread_begin)
+		d->backend->thread_begin(d->data);
+	if (r == SLU_SHIFT_DONE && is_pin)
+		r = pin_make(w, &host);
+	else if (r == SLU_SHIFT_DONE && d->backend->unpin_copy(d->data, host, w->unit.bytes))
+		r = SLU_SHIFT_FAILED; /* it stays pinned */
+	slu_lock_take(&c->lock);
+	w->unit.host = host;
+	if (r == SLU_SHIFT_DONE)
+		slu_client_log("%llu bytes of a host copy %s", (unsigned long long)w->unit.bytes,
+			       is_pin ? "pinned" : "pageable again");
+	slu_peer_shift_done(c->peer, slu_clock_now_ns(), &w->unit, (enum slu_shift_result)r);
+	pthread_cond_broadcast(&c->changed);
+	slu_client_pump(c, slu_clock_now_ns());
+}
+
 static void *shifter_run(void *data)
 {
 	struct slu_client *c = data;
@@ -156,7 +207,9 @@ static void *shifter_run(void *data)
 		struct slu_client_unit *w = c->shifting;
 
 		c->shifting = NULL;
-		if (w)
+		if (w && (w->unit.shift == SLU_SHIFT_PIN || w->unit.shift == SLU_SHIFT_UNPIN))
+			pin_serve(c, w);
+		else if (w)
 			shift_serve(c, w);
 		else
 			slu_lock_wait(&c->lock, &c->shift_wake, NULL);
@@ -168,7 +221,7 @@ void slu_client_shift_start(struct slu_client *c, struct slu_client_unit *w)
 {
 	pthread_t thread;
 
-	if (!c->has_shifter && !slu_client_thread(&thread, shifter_run, c, "sluice-disk")) {
+	if (!c->has_shifter && !slu_client_thread(&thread, shifter_run, c, "sluice-shift")) {
 		pthread_detach(thread);
 		c->has_shifter = true;
 	}

@@ -36,7 +36,7 @@ void *slu_staging_take(struct slu_staging *s, uint64_t wanted, uint64_t *ret_byt
 	uint64_t to_end = s->bytes - at;
 	uint64_t bytes = SLU_MIN(wanted, to_end);
 
-	/* a piece is not cut because little is free now, or the ring would go to crumbs */
+	/* a piece is not cut because little is free now; otherwise the ring would fragment */
 	if (bytes > s->bytes - (s->head - s->tail))
 		return NULL;
 	s->head += slu_round_up(bytes, SLU_STAGING_ALIGN);

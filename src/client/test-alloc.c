@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Allocations of units that the driver fails or refuses, at each place and for ever. */
+/* Allocations of units that the driver fails or refuses, once at each place and always. */
 
 #include "lib/test.h"
 
@@ -13,8 +13,8 @@
 #define N_ALLOCATIONS 6
 
 /*
- * In a turn, with the gate open: each allocation is a creation on this thread. The n'th operation
- * of the device fails, for each n, until a run of allocations has met no fault.
+ * In a turn, with the gate open: each allocation is a creation on this thread. The n-th operation
+ * of the device fails, for each n, until a run of allocations meets no fault.
  */
 static void allocate_with_faults(int fault)
 {
@@ -82,7 +82,7 @@ static void an_allocation_that_is_refused_once_is_tried_again(void **state)
 	run_apart(refused_allocations);
 }
 
-/* What fails for good reaches the program, and nothing of it is left. */
+/* A permanent error reaches the program, and nothing of the allocation remains. */
 static void hopeless(void)
 {
 	struct slu_client_device *d = add(SLU_MODE_ALL, 0);
@@ -141,13 +141,13 @@ static void reserving(void)
 		pthread_join(threads[i], NULL);
 	assert(n_reserved == most / KIB_UNIT);
 	assert(slu_client_device_owned(owned) == n_reserved * KIB_UNIT);
-	/* a unit uses up what was set aside for it, and counts once */
+	/* a unit uses up its reservation, and counts once */
 	remaining = n_reserved * KIB_UNIT;
 	assert(!slu_client_unit_new_reserved(owned, KIB_UNIT, SLU_FROZEN_NO, &remaining, &t.object,
 					     &t.unit));
 	assert(slu_client_device_owned(owned) == n_reserved * KIB_UNIT);
 	assert(remaining == (n_reserved - 1) * KIB_UNIT);
-	/* and so does one that cannot move; one that needs more takes all that is left */
+	/* so does one that cannot move; one that needs more takes all that remains */
 	assert(!slu_client_unit_new_reserved(owned, KIB_UNIT, SLU_FROZEN_POOL, &remaining, NULL,
 					     &frozen));
 	assert(slu_client_device_owned(owned) == n_reserved * KIB_UNIT);

@@ -5,7 +5,7 @@
 
 #define MOST 100
 
-static void test_as_many_launches_as_fill_the_target(void **state)
+static void test_enough_launches_to_fill_the_target(void **state)
 {
 	static const struct {
 		uint64_t each_ns;
@@ -15,7 +15,7 @@ static void test_as_many_launches_as_fill_the_target(void **state)
 		{ 20 * SLU_NS_PER_US, MOST, MOST },
 		{ SLU_NS_PER_MS, 9, 10 },
 		{ 4 * SLU_NS_PER_MS, 2, 2 },
-		{ 15 * SLU_NS_PER_MS, 2, 2 }, /* the next one is at hand */
+		{ 15 * SLU_NS_PER_MS, 2, 2 }, /* the next one is waiting already */
 		{ 70 * SLU_NS_PER_MS, 1, 1 },
 		{ SLU_NS_PER_MS, 9, 10 }, /* and short ones again */
 		{ 2 * SLU_NS_PER_US, MOST, MOST },
@@ -42,7 +42,7 @@ static void test_one_report_of_many_launches_is_soon_outweighed(void **state)
 	assert_in_range(slu_backlog_limit(&b, MOST), 1, 2);
 }
 
-static void test_an_end_that_was_seen_late_does_not_make_launches_long(void **state)
+static void test_an_end_noticed_late_does_not_make_launches_long(void **state)
 {
 	struct slu_backlog b = { 0 };
 	uint32_t before;
@@ -52,7 +52,7 @@ static void test_an_end_that_was_seen_late_does_not_make_launches_long(void **st
 	before = slu_backlog_limit(&b, MOST);
 	slu_backlog_learn(&b, 1, 100 * SLU_NS_PER_S, false);
 	assert_int_equal(slu_backlog_limit(&b, MOST), before);
-	/* but that they are short is seen */
+	/* but short launches are noticed */
 	for (unsigned k = 0; k < 200; k++)
 		slu_backlog_learn(&b, 1, SLU_NS_PER_US, false);
 	assert_int_equal(slu_backlog_limit(&b, MOST), MOST);
@@ -61,9 +61,9 @@ static void test_an_end_that_was_seen_late_does_not_make_launches_long(void **st
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_as_many_launches_as_fill_the_target),
+		cmocka_unit_test(test_enough_launches_to_fill_the_target),
 		cmocka_unit_test(test_one_report_of_many_launches_is_soon_outweighed),
-		cmocka_unit_test(test_an_end_that_was_seen_late_does_not_make_launches_long),
+		cmocka_unit_test(test_an_end_noticed_late_does_not_make_launches_long),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Copies past the caches: every byte, none beside them, from and to any alignment. */
+/* Copies past the caches: every byte, none outside the range, from and to any alignment. */
 
 #include "lib/test.h"
 

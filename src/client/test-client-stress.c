@@ -3,10 +3,10 @@
 /*
  * Several threads allocate, free, launch and access at random while a scripted daemon gives and
  * takes turns and bytes and, in some runs, operations of the device fail. Commands run later, on an
- * engine of their own, as on a device: whoever moves a unit too early pulls memory from under it.
- * Contents are checked all the time. Also the test that TSan watches.
+ * engine of their own, as on a device: a move that comes too early takes memory from under them.
+ * Contents are checked all the time. TSan runs this test too.
  *
- * SLUICE_OPS sets the operations a thread, SLUICE_SEED repeats a run.
+ * SLUICE_OPS sets the operations of a thread, SLUICE_SEED repeats a run.
  */
 
 #include "lib/test.h"
@@ -21,22 +21,23 @@
 #include "client/instance.h"
 #include "client/test-daemon.h"
 #include "client/test-device.h"
-#include "client/test-disk-calls.h"
+#include "client/test-faulty-disk.h"
 
 #define N_THREADS  4
-#define N_THINGS   6 /* a thread at most */
+#define N_THINGS   6 /* at most, per thread */
 #define UNIT_MAX   (24 * SLU_KIB)
-#define N_COMMANDS 64 /* in flight at most */
+#define N_COMMANDS 64 /* at most, in flight */
 
 struct scenario {
 	enum slu_mode mode;
 	uint64_t device_bytes; /* limit in a turn; 0: plenty */
 	uint64_t pinned_bytes;
+	bool pins_copies;
 	bool has_faults;
 	bool has_restarts;
-	unsigned n_copy_threads; /* a direction, without checksums; 0: as measured */
+	unsigned n_copy_threads; /* per direction, without checksums; 0: as measured */
 	bool has_disk;		 /* and little host memory */
-	unsigned disk_fails_at;	 /* the call of the disk that fails, none that reads; 0: none */
+	unsigned disk_fails_at;	 /* the call of the disk that fails, reads excepted; 0: none */
 };
 
 static const struct scenario *scenario; /* constant in a child */
@@ -268,6 +269,7 @@ static void stress(void)
 	scripted.device_bytes = scenario->device_bytes;
 	scripted.pinned_bytes = scenario->pinned_bytes;
 	scripted.has_disk = scenario->has_disk;
+	scripted.pins_copies = scenario->pins_copies;
 	scripted.omits_sums = scenario->n_copy_threads;
 	slu_client_global.gauge_has_begun = scenario->n_copy_threads;
 	slu_client_global.n_copy_threads = scenario->n_copy_threads;
@@ -306,6 +308,7 @@ static void stress(void)
 	assert(slu_disk_bytes(&slu_client_global.disk) == 0);
 	assert(!scenario->has_disk || slu_test_disk.n_calls > 0);
 	assert(slu_test_disk.n_failed == (scenario->disk_fails_at != 0));
+	assert(!scenario->pins_copies || device.n_pinned_copies > 0);
 	slu_client_device_remove(client_device);
 	slu_test_daemon_deinit(&scripted);
 	slu_test_device_deinit(&device);
@@ -324,7 +327,7 @@ static void run(const struct scenario *s)
 	int status = -1;
 	pid_t pid;
 
-	if (s->has_disk && !slu_test_disk_is_there())
+	if (s->has_disk && !slu_test_disk_is_present())
 		skip();
 	first_seed = slu_test_seed(4711);
 	n_ops = ops	      ? (unsigned)strtoul(ops, NULL, 0)
@@ -375,6 +378,44 @@ static void contents_are_right_with_several_copy_threads_when_operations_fail(vo
 				.pinned_bytes = 64 * SLU_KIB,
 				.n_copy_threads = 3,
 				.has_faults = true });
+}
+
+static void contents_are_right_with_pinned_copies(void **state)
+{
+	run(&(struct scenario){
+		.mode = SLU_MODE_ALL, .pinned_bytes = 512 * SLU_KIB, .pins_copies = true });
+}
+
+static void contents_are_right_with_pinned_copies_in_mode_mapped(void **state)
+{
+	run(&(struct scenario){ .mode = SLU_MODE_MAPPED,
+				.device_bytes = 160 * SLU_KIB,
+				.pinned_bytes = SLU_MIB,
+				.pins_copies = true });
+}
+
+static void contents_are_right_with_pinned_copies_when_operations_fail(void **state)
+{
+	run(&(struct scenario){ .mode = SLU_MODE_ALL,
+				.pinned_bytes = 512 * SLU_KIB,
+				.pins_copies = true,
+				.has_faults = true });
+}
+
+static void contents_are_right_with_pinned_copies_and_backing_on_disk(void **state)
+{
+	run(&(struct scenario){ .mode = SLU_MODE_ALL,
+				.pinned_bytes = 512 * SLU_KIB,
+				.pins_copies = true,
+				.has_disk = true });
+}
+
+static void contents_are_right_with_pinned_copies_when_the_daemon_comes_and_goes(void **state)
+{
+	run(&(struct scenario){ .mode = SLU_MODE_ALL,
+				.pinned_bytes = 512 * SLU_KIB,
+				.pins_copies = true,
+				.has_restarts = true });
 }
 
 static void contents_are_right_when_operations_fail(void **state)
@@ -439,6 +480,12 @@ int main(void)
 		cmocka_unit_test(contents_are_right_in_mode_launch),
 		cmocka_unit_test(contents_are_right_with_several_copy_threads),
 		cmocka_unit_test(contents_are_right_with_several_copy_threads_when_operations_fail),
+		cmocka_unit_test(contents_are_right_with_pinned_copies),
+		cmocka_unit_test(contents_are_right_with_pinned_copies_in_mode_mapped),
+		cmocka_unit_test(contents_are_right_with_pinned_copies_when_operations_fail),
+		cmocka_unit_test(contents_are_right_with_pinned_copies_and_backing_on_disk),
+		cmocka_unit_test(
+			contents_are_right_with_pinned_copies_when_the_daemon_comes_and_goes),
 		cmocka_unit_test(contents_are_right_when_operations_fail),
 		cmocka_unit_test(contents_are_right_when_operations_fail_in_mode_launch),
 		cmocka_unit_test(contents_are_right_when_the_daemon_comes_and_goes),

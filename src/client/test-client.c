@@ -8,6 +8,7 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -84,7 +85,7 @@ static void freeze_device(void)
 	for (unsigned i = 0; i < 2; i++)
 		thing_new(d, &things[i], KIB_UNIT);
 	assert(slu_client_unit_new(d, KIB_UNIT, SLU_FROZEN_IMAGE, &object, &image) == 0);
-	/* one that is on its way is not waited for, and is frozen the next time */
+	/* a unit on its way is not waited for, and is frozen the next time */
 	things[1].unit->moving = SLU_MOVING_OUT;
 	slu_client_device_freeze(d, SLU_FROZEN_BYPASS);
 	assert(things[0].unit->frozen == SLU_FROZEN_BYPASS);
@@ -177,7 +178,7 @@ static void tortured_and_compared(void)
 	slu_test_device_deinit(&device);
 }
 
-static void units_of_a_turn_are_compared_where_the_front_end_can(void **state)
+static void units_of_a_turn_are_compared_if_the_front_end_can(void **state)
 {
 	run_apart(tortured_and_compared);
 }
@@ -216,7 +217,7 @@ static void tortured_launch(void)
 	for (unsigned round = 0; round < 5; round++)
 		for (unsigned i = 0; i < 5; i++)
 			command(d, &things[i], -1);
-	/* Read only: what went out was clean, but for the last one written. */
+	/* Read only: all units went out clean, except the last one written. */
 	assert(counts().n_moves_in - before.n_moves_in >= 25);
 	assert(counts().moved_out_bytes - before.moved_out_bytes <= KIB_UNIT);
 	for (unsigned i = 0; i < 5; i++)
@@ -298,6 +299,62 @@ static void the_host_copy_is_reached_off_turn(void **state)
 	run_apart(away);
 }
 
+static void *free_unit(void *unit)
+{
+	slu_client_unit_free(unit);
+	return NULL;
+}
+
+/* A move begins and ends between the end of a shift and the moment when the thread has the lock. */
+static void freed_in_a_shift(void)
+{
+	struct slu_client *c = &slu_client_global;
+	struct slu_test_daemon daemon;
+	struct slu_client_device *d;
+	struct slu_client_unit *w;
+	struct thing freed, kept;
+	pthread_t thread;
+
+	slu_test_daemon_init(&daemon);
+	daemon.is_calm = true;
+	daemon.device_bytes = KIB_UNIT / 2;
+	slu_test_daemon_start(&daemon);
+	setenv("SLUICE_SOCKET", daemon.path, 1);
+	d = add(SLU_MODE_LAUNCH, 0);
+	thing_new(d, &freed, KIB_UNIT);
+	thing_new(d, &kept, KIB_UNIT);
+	w = slu_client_unit_of(freed.unit);
+
+	slu_lock_take(&c->lock);
+	w->unit.shift = SLU_SHIFT_PIN;
+	slu_lock_give(&c->lock);
+	assert(!pthread_create(&thread, NULL, free_unit, freed.unit));
+	slu_lock_take(&c->lock);
+	while (!w->is_dying) {
+		slu_lock_give(&c->lock);
+		sched_yield();
+		slu_lock_take(&c->lock);
+	}
+	w->unit.shift = SLU_SHIFT_NO;
+	slu_client_unit_retire(c, w); /* as at the end of the move */
+	pthread_cond_broadcast(&c->changed);
+	slu_lock_give(&c->lock);
+	assert(!pthread_join(thread, NULL));
+
+	slu_lock_take(&c->lock);
+	slu_peer_check(c->peer);
+	slu_lock_give(&c->lock);
+	slu_client_unit_free(kept.unit);
+	slu_client_device_remove(d);
+	slu_test_daemon_deinit(&daemon);
+	slu_test_device_deinit(&device);
+}
+
+static void a_unit_freed_in_a_shift_is_counted_out_once(void **state)
+{
+	run_apart(freed_in_a_shift);
+}
+
 static void abandoned_units(void)
 {
 	struct slu_client_device *d;
@@ -318,7 +375,7 @@ static void abandoned_units(void)
 	}
 }
 
-static void a_device_goes_with_its_units_while_they_move(void **state)
+static void a_device_is_removed_with_its_units_while_they_move(void **state)
 {
 	run_apart(abandoned_units);
 }
@@ -426,7 +483,7 @@ static void dead(void)
 	device.fail_with = SLU_BACKEND_E_LOST;
 	device.fail_at = device.n_ops + 1;
 	slu_lock_give(&device.lock);
-	/* Whoever waits passes, to hear from the driver itself. */
+	/* Waiting threads pass, so that the driver itself reports the error. */
 	for (unsigned i = 0; i < 10; i++) {
 		assert(slu_client_enter(d, slu_client_device_index(d)) == 0);
 		slu_client_leave();
@@ -436,7 +493,7 @@ static void dead(void)
 	slu_test_device_deinit(&device);
 }
 
-static void a_dead_context_lets_everybody_pass(void **state)
+static void a_dead_context_lets_all_threads_pass(void **state)
 {
 	run_apart(dead);
 }
@@ -450,7 +507,7 @@ static void set_drain(int answer)
 	slu_lock_give(&device.lock);
 }
 
-/* So many turns from now on. */
+/* This many turns from now on. */
 static void wait_for_turns(struct slu_test_daemon *daemon, uint64_t n)
 {
 	uint64_t n_now;
@@ -479,7 +536,7 @@ static void blocked_all(void)
 	wait_for_turns(&daemon, 2);
 	n_out = counts().n_moves_out;
 	assert(n_out > 0);
-	/* The rest of its commands might touch everything: nothing leaves, which is reported. */
+	/* Its other commands might touch everything: nothing leaves, and this is reported. */
 	wait_for_turns(&daemon, 5);
 	assert(counts().n_moves_out == n_out);
 	thing_write(d, &t, 2);
@@ -523,7 +580,7 @@ static void blocked_launch(void)
 		set_drain(SLU_BACKEND_E_BLOCKED);
 		slu_client_command_end(d, units, 1);
 		wait_for_turns(&daemon, 4);
-		/* What it names stays, the other one may leave and come back. */
+		/* The units it names stay, the other one may leave and come back. */
 		slu_lock_take(&c->lock);
 		assert(a.unit->place == SLU_PLACE_DEVICE);
 		slu_lock_give(&c->lock);
@@ -571,10 +628,10 @@ static void forking(void)
 			struct slu_client_device *mine;
 			struct thing u;
 
-			/* The parent's device passes, whatever state it was in. */
+			/* The parent's device lets everything pass, whatever state it was in. */
 			assert(slu_client_enter(d, slu_client_device_index(d)) == 0);
 			slu_client_leave();
-			/* One of our own begins anew. */
+			/* A device of the child's own starts anew. */
 			mine = add(SLU_MODE_ALL, 0);
 			thing_new(mine, &u, KIB_UNIT);
 			for (unsigned k = 0; k < 5; k++) {
@@ -601,7 +658,7 @@ static void a_forked_child_starts_anew_and_its_parent_goes_on(void **state)
 {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 	/*
-	 * TSan ends children of a program with threads that start some themselves; the child of an
+	 * TSan ends children of a threaded program that start threads themselves; the child of an
 	 * ASan program may find the allocator's locks taken for ever.
 	 */
 	printf("# not under sanitizers\n");
@@ -621,10 +678,10 @@ static void without_an_answer(void)
 	slu_test_daemon_init(&daemon);
 	setenv("SLUICE_SOCKET", daemon.path, 1);
 	d = add(SLU_MODE_ALL, 0);
-	thing_new(d, &t, KIB_UNIT); /* waits a moment, then goes on without */
+	thing_new(d, &t, KIB_UNIT); /* waits a moment, then goes on without a daemon */
 	thing_write(d, &t, 9);
 	assert(counts().n_messages_sent == 0);
-	/* It joins when the daemon appears, and keeps what it has. */
+	/* It joins when the daemon appears, and keeps its memory. */
 	slu_test_daemon_start(&daemon);
 	slu_test_daemon_wait_turns(&daemon, 3);
 	thing_check(d, &t);
@@ -659,7 +716,7 @@ static void refused(void)
 	slu_test_device_deinit(&device);
 }
 
-static void a_program_that_is_not_welcome_is_an_outsider(void **state)
+static void a_rejected_program_is_an_outsider(void **state)
 {
 	run_apart(refused);
 }
@@ -770,20 +827,21 @@ int main(void)
 		cmocka_unit_test(freezing_a_device_waits_for_no_unit),
 		cmocka_unit_test(a_frozen_unit_is_charged_and_never_moves),
 		cmocka_unit_test(contents_survive_torture_in_mode_all),
-		cmocka_unit_test(units_of_a_turn_are_compared_where_the_front_end_can),
+		cmocka_unit_test(units_of_a_turn_are_compared_if_the_front_end_can),
 		cmocka_unit_test(contents_survive_torture_in_mode_launch),
 		cmocka_unit_test(contents_survive_accesses_under_torture),
 		cmocka_unit_test(the_host_copy_is_reached_off_turn),
-		cmocka_unit_test(a_device_goes_with_its_units_while_they_move),
+		cmocka_unit_test(a_unit_freed_in_a_shift_is_counted_out_once),
+		cmocka_unit_test(a_device_is_removed_with_its_units_while_they_move),
 		cmocka_unit_test(a_program_that_exits_while_we_work_ends_cleanly),
 		cmocka_unit_test(a_failed_move_is_tried_again),
 		cmocka_unit_test(spoilt_contents_never_reach_the_program),
-		cmocka_unit_test(a_dead_context_lets_everybody_pass),
+		cmocka_unit_test(a_dead_context_lets_all_threads_pass),
 		cmocka_unit_test(nothing_leaves_while_commands_wait_for_the_host),
 		cmocka_unit_test(units_of_blocked_commands_stay_and_others_leave),
 		cmocka_unit_test(a_forked_child_starts_anew_and_its_parent_goes_on),
 		cmocka_unit_test(a_program_goes_on_without_a_daemon_and_joins_when_it_comes),
-		cmocka_unit_test(a_program_that_is_not_welcome_is_an_outsider),
+		cmocka_unit_test(a_rejected_program_is_an_outsider),
 		cmocka_unit_test(contents_survive_restarts_of_the_daemon),
 		cmocka_unit_test(allocation_sends_nothing_while_credit_lasts),
 		cmocka_unit_test(a_unit_that_never_fits_is_out_of_memory),

@@ -20,13 +20,15 @@ enum state { RAISING, FILLING, RUNNING, CLOSING, LOWERING };
 
 struct session {
 	struct slu_test_daemon *daemon;
-	struct slu_channel *channel; /* NULL: nobody */
+	struct slu_channel *channel; /* NULL: no client */
 	uint64_t random;
 	unsigned n_devices;
 	uint64_t counter; /* of epochs */
 	bool is_deaf;
 	uint64_t backing_seq;
 	bool backing_is_pending;
+	uint64_t pinned_seq;
+	bool pinned_is_pending;
 	struct {
 		enum state state;
 		struct slu_epoch epoch;
@@ -76,8 +78,17 @@ static void limit_backing(struct session *s, uint64_t bytes)
 	if (!s->daemon->has_disk || s->backing_is_pending)
 		return;
 	s->backing_is_pending = true;
-	send_limit_at(s, SLU_TIER_BACKING, 0, bytes, ++s->backing_seq,
+	send_limit_at(s, SLU_TIER_PAGEABLE, 0, bytes, ++s->backing_seq,
 		      draw(s) % 2 ? SLU_PACE_AHEAD : SLU_PACE_NONE);
+}
+
+static void limit_pinned(struct session *s, uint64_t bytes)
+{
+	if (s->pinned_is_pending)
+		return;
+	s->pinned_is_pending = true;
+	send_limit_at(s, SLU_TIER_PINNED, 0, bytes, ++s->pinned_seq,
+		      s->daemon->pins_copies ? SLU_PACE_AHEAD : SLU_PACE_NOW);
 }
 
 static void limit_device(struct session *s, unsigned d, uint64_t bytes)
@@ -137,9 +148,11 @@ static void hello(struct session *s, const struct slu_msg_hello *h)
 		send_limit(s, SLU_TIER_DISK, 0, PLENTY, 1);
 		limit_backing(s, 0);
 	} else {
-		send_limit(s, SLU_TIER_BACKING, 0, PLENTY, 1);
+		send_limit(s, SLU_TIER_PAGEABLE, 0, PLENTY, 1);
 	}
-	send_limit(s, SLU_TIER_PINNED, 0, daemon->pinned_bytes, 1);
+	s->pinned_seq = 0;
+	s->pinned_is_pending = false;
+	limit_pinned(s, daemon->pinned_bytes);
 	s->n_devices = h->n_devices;
 	for (unsigned d = 0; d < s->n_devices; d++) {
 		s->devices[d].seq = 0;
@@ -156,8 +169,10 @@ static void sums(struct session *s, const struct slu_msg_sums *m)
 	unsigned d = m->account.device;
 	struct slu_message turn = { 0 };
 
-	if (m->account.tier == SLU_TIER_BACKING && m->seq == s->backing_seq)
+	if (m->account.tier == SLU_TIER_PAGEABLE && m->seq == s->backing_seq)
 		s->backing_is_pending = false;
+	if (m->account.tier == SLU_TIER_PINNED && m->seq == s->pinned_seq)
+		s->pinned_is_pending = false;
 	if (m->account.tier != SLU_TIER_DEVICE || d >= s->n_devices || m->seq != s->devices[d].seq)
 		return;
 	switch (s->devices[d].state) {
@@ -174,7 +189,7 @@ static void sums(struct session *s, const struct slu_msg_sums *m)
 		break;
 	case FILLING:
 	case RUNNING:
-		/* A refusal voids the client's credit: give it again. */
+		/* A refusal voids the client's credit: grant it again. */
 		if (m->refused_bytes)
 			limit_device(s, d, most_bytes(s));
 		break;
@@ -187,7 +202,7 @@ static void want(struct session *s, const struct slu_msg_want *m)
 {
 	struct slu_message deny = { 0 };
 
-	if (m->account.tier == SLU_TIER_BACKING)
+	if (m->account.tier == SLU_TIER_PAGEABLE)
 		limit_backing(s, m->all_bytes);
 	if (m->account.tier != SLU_TIER_DEVICE || !s->daemon->deny_above_bytes ||
 	    m->all_bytes <= s->daemon->deny_above_bytes)
@@ -228,6 +243,8 @@ static void hear(struct session *s, const struct slu_message *m)
 			break;
 		s->devices[d].state = LOWERING;
 		limit_backing(s, draw(s) % 3 ? draw(s) % 131072 : 0);
+		if (s->daemon->pins_copies)
+			limit_pinned(s, s->daemon->pinned_bytes / 4 * (1 + draw(s) % 4));
 		limit_device(s, d, !s->daemon->goes_deaf && draw(s) % 3 ? draw(s) % 65536 : 0);
 		s->is_deaf = s->daemon->goes_deaf;
 		break;
@@ -236,7 +253,7 @@ static void hear(struct session *s, const struct slu_message *m)
 	}
 }
 
-/* Return: how long to wait for a message before time itself is the event, in ms; -1: for ever. */
+/* Return: how long to wait for a message, in ms, before the next timed event; -1: for ever. */
 static int pause_ms(struct session *s)
 {
 	for (unsigned d = 0; d < s->n_devices && !s->daemon->is_calm; d++)

@@ -29,9 +29,10 @@ struct slu_test_daemon {
 	uint64_t device_bytes;	   /* the limit when it is up; 0: plenty */
 	uint64_t pinned_bytes;	   /* 0: none, copies go through pageable memory */
 	uint64_t deny_above_bytes; /* a WANT above it is denied; 0: none is */
-	bool goes_deaf;	 /* after a turn it lowers to 0, and reads nothing more until a command */
-	bool omits_sums; /* moves are not checksummed */
-	bool has_disk;	 /* little host memory, now more and now less of it, and plenty of disk */
+	bool goes_deaf;	  /* after a turn it lowers to 0, and reads nothing more until a command */
+	bool pins_copies; /* also host copies go into pinned_bytes, more and fewer of them */
+	bool omits_sums;  /* moves are not checksummed */
+	bool has_disk;	  /* little host memory, now more and now less of it, and plenty of disk */
 
 	char folder[64];
 	char path[96];

@@ -18,7 +18,7 @@ struct copying {
 	uint64_t end_ns; /* on the bus */
 };
 
-/* Return: 0, or what the operation is to answer instead of being done. */
+/* Return: 0, or the error that the operation must return instead of running. */
 static int fault_locked(struct slu_test_device *d)
 {
 	if (++d->n_ops != d->fail_at && !d->is_broken)
@@ -209,6 +209,34 @@ static void unpin(void *data, void *host, uint64_t bytes)
 	slu_lock_give(&d->lock);
 }
 
+static int pin_copy(void *data, void *host, uint64_t bytes)
+{
+	struct slu_test_device *d = data;
+	int r;
+
+	(void)host;
+	slu_lock_take(&d->lock);
+	r = fault_locked(d);
+	if (!r) {
+		d->pinned_bytes += bytes;
+		d->n_pinned_copies++;
+	}
+	slu_lock_give(&d->lock);
+	return r;
+}
+
+static int unpin_copy(void *data, void *host, uint64_t bytes)
+{
+	struct slu_test_device *d = data;
+
+	(void)host;
+	slu_lock_take(&d->lock);
+	assert(d->pinned_bytes >= bytes);
+	d->pinned_bytes -= bytes;
+	slu_lock_give(&d->lock);
+	return 0;
+}
+
 static int map(void *data, struct slu_unit *unit, void **ret_host)
 {
 	struct slu_test_device *d = data;
@@ -254,6 +282,8 @@ const struct slu_backend slu_test_backend = {
 	.progress = progress,
 	.pin = pin,
 	.unpin = unpin,
+	.pin_copy = pin_copy,
+	.unpin_copy = unpin_copy,
 	.map = map,
 	.unmap = unmap,
 };

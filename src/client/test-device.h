@@ -31,7 +31,8 @@ struct slu_test_device {
 	unsigned n_copying; /* copies started and not yet polled to their end */
 	unsigned n_copies;
 	unsigned n_refused;
-	int drain_unit_answer; /* what drain_unit says: 0, BUSY, BLOCKED */
+	unsigned n_pinned_copies; /* host copies that became pinned, so far */
+	int drain_unit_answer;	  /* what drain_unit says: 0, BUSY, BLOCKED */
 	int drain_answer;
 	uint64_t bytes_per_s;			  /* of the bus, each way; 0: copies take no time */
 	uint64_t bus_free_ns[_SLU_DIRECTION_MAX]; /* when its engine has done what is queued */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The digest on the processor; that the device comes to the same is cl-clean's business. */
+/* The digest on the processor; cl-clean tests that the device computes the same. */
 
 #include "lib/test.h"
 
@@ -76,7 +76,7 @@ static void a_changed_bit_changes_half_of_the_digest(void **state)
 	assert_in_range(most, 64, 96);
 }
 
-static void a_place_counts(void **state)
+static void the_position_of_bytes_counts(void **state)
 {
 	unsigned char bytes[BYTES], other[BYTES];
 	uint64_t random = slu_test_seed(2);
@@ -85,7 +85,7 @@ static void a_place_counts(void **state)
 	random_fill(&random, bytes, BYTES);
 	before = slu_digest_of(bytes, BYTES);
 	for (size_t step = 1; step < BYTES; step *= 2) {
-		memcpy(other, bytes + step, BYTES - step); /* all moved round */
+		memcpy(other, bytes + step, BYTES - step); /* everything rotated */
 		memcpy(other + BYTES - step, bytes, step);
 		assert_changed(before, other, BYTES);
 		memcpy(other, bytes, BYTES); /* two parts exchanged */
@@ -99,7 +99,7 @@ static void a_place_counts(void **state)
 		if (step < BYTES / 2)
 			assert_changed(before, other, BYTES);
 	}
-	memset(bytes, 0, BYTES); /* a single block wanders through nothing */
+	memset(bytes, 0, BYTES); /* a single block moves through zeros */
 	bytes[0] = 1;
 	before = slu_digest_of(bytes, BYTES);
 	for (size_t at = 1; at < BYTES; at++) {
@@ -109,7 +109,7 @@ static void a_place_counts(void **state)
 	}
 }
 
-static void a_length_counts(void **state)
+static void the_length_counts(void **state)
 {
 	unsigned char zeros[BYTES] = { 0 };
 	struct slu_digest seen[200];
@@ -126,8 +126,8 @@ static int compare(const void *a, const void *b)
 	return memcmp(a, b, sizeof(struct slu_digest));
 }
 
-/* The contents that programs have: small numbers, counters, a value here and there. */
-static void no_two_of_many_small_changes_are_alike(void **state)
+/* Typical contents of programs: small numbers, counters, a value here and there. */
+static void many_small_changes_have_different_digests(void **state)
 {
 	static struct slu_digest all[CHANGES];
 	uint64_t random = slu_test_seed(3);
@@ -149,9 +149,9 @@ int main(void)
 		cmocka_unit_test(the_formula_is_that_of_the_header),
 		cmocka_unit_test(every_bit_counts),
 		cmocka_unit_test(a_changed_bit_changes_half_of_the_digest),
-		cmocka_unit_test(a_place_counts),
-		cmocka_unit_test(a_length_counts),
-		cmocka_unit_test(no_two_of_many_small_changes_are_alike),
+		cmocka_unit_test(the_position_of_bytes_counts),
+		cmocka_unit_test(the_length_counts),
+		cmocka_unit_test(many_small_changes_have_different_digests),
 	};
 
 	return cmocka_run_group_tests_name("digest", tests, NULL, NULL);

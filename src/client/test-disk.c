@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The disk tier's file: extents do not overlap and are really there, what was written is read
- * again, each system call may fail at each place, and nothing of it has a name.
+ * The disk tier's file: extents do not overlap and are really allocated, written bytes are read
+ * again, each system call may fail at each place, and the file has no name.
  */
 
 #include "lib/test.h"
@@ -19,7 +19,7 @@
 
 #include "base/filesystem.h"
 #include "base/util.h"
-#include "client/test-disk-calls.h"
+#include "client/test-faulty-disk.h"
 
 #define PAGE SLU_DISK_ALIGN
 
@@ -64,7 +64,7 @@ static void written_bytes_are_read_again(void **state)
 	slu_disk_deinit(&disk);
 }
 
-static void an_extent_is_allocated_when_it_is_taken_and_not_after_it_was_given_back(void **state)
+static void an_extent_is_allocated_from_take_to_give(void **state)
 {
 	struct slu_disk_extent a = { 0 }, b = { 0 };
 	struct slu_disk disk;
@@ -81,7 +81,7 @@ static void an_extent_is_allocated_when_it_is_taken_and_not_after_it_was_given_b
 	slu_disk_deinit(&disk);
 }
 
-static void the_file_has_no_name_and_is_the_users_alone(void **state)
+static void the_file_has_no_name_and_belongs_to_the_user_alone(void **state)
 {
 	char link[64], target[256] = "";
 	struct slu_disk_extent extent = { 0 };
@@ -99,7 +99,7 @@ static void the_file_has_no_name_and_is_the_users_alone(void **state)
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", disk.fd);
 	assert_true(readlink(link, target, sizeof(target) - 1) > 0);
 	assert_non_null(strstr(target, "(deleted)"));
-	/* and none can be made for it afterwards */
+	/* and it cannot get a name afterwards */
 	assert_int_equal(linkat(AT_FDCWD, link, AT_FDCWD, SLU_TEST_FOLDER "/sluice-test-name",
 				AT_SYMLINK_FOLLOW),
 			 -1);
@@ -107,7 +107,7 @@ static void the_file_has_no_name_and_is_the_users_alone(void **state)
 	slu_disk_deinit(&disk);
 }
 
-static void a_folder_whose_files_are_memory_is_refused_with_words(void **state)
+static void a_folder_in_memory_is_rejected_with_a_reason(void **state)
 {
 	struct slu_disk_extent extent = { 0 };
 	struct slu_filesystem fs;
@@ -123,7 +123,7 @@ static void a_folder_whose_files_are_memory_is_refused_with_words(void **state)
 	assert_int_equal(r, -EMEDIUMTYPE);
 	assert_string_equal(slu_disk_reason(r), "the folder's files are memory");
 	assert_int_equal(extent.bytes, 0);
-	/* a better folder mends it */
+	/* a better folder helps */
 	slu_disk_set_folder(&disk, SLU_TEST_FOLDER);
 	assert_int_equal(slu_disk_take(&disk, PAGE, &extent), 0);
 	slu_disk_give(&disk, &extent);
@@ -144,7 +144,9 @@ static void without_a_folder_there_is_no_extent(void **state)
 	slu_disk_deinit(&disk);
 }
 
-/* In a child, since the limit cannot be raised again: without us the kernel would end it. */
+/*
+ * In a child, because the limit cannot be raised again: without our check the kernel would end it.
+ */
 static void a_file_above_the_programs_limit_is_refused_without_a_signal(void **state)
 {
 	int status = 0;
@@ -171,7 +173,7 @@ static void a_file_above_the_programs_limit_is_refused_without_a_signal(void **s
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-static void more_than_the_file_system_has_is_refused(void **state)
+static void an_extent_larger_than_the_file_system_is_refused(void **state)
 {
 	struct slu_disk_extent extent = { 0 };
 	struct slu_filesystem fs;
@@ -210,7 +212,7 @@ static void a_descriptor_that_became_another_file_is_not_written_to(void **state
 	slu_disk_deinit(&disk);
 }
 
-/* Extents of many sizes come and go; none overlaps another, and what is free is used again. */
+/* Extents of many sizes come and go; none overlaps another, and free ranges are used again. */
 static void extents_never_overlap(void **state)
 {
 	enum { N = 24, N_STEPS = 600 };
@@ -320,20 +322,19 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(written_bytes_are_read_again),
-		cmocka_unit_test(
-			an_extent_is_allocated_when_it_is_taken_and_not_after_it_was_given_back),
-		cmocka_unit_test(the_file_has_no_name_and_is_the_users_alone),
-		cmocka_unit_test(a_folder_whose_files_are_memory_is_refused_with_words),
+		cmocka_unit_test(an_extent_is_allocated_from_take_to_give),
+		cmocka_unit_test(the_file_has_no_name_and_belongs_to_the_user_alone),
+		cmocka_unit_test(a_folder_in_memory_is_rejected_with_a_reason),
 		cmocka_unit_test(without_a_folder_there_is_no_extent),
 		cmocka_unit_test(a_file_above_the_programs_limit_is_refused_without_a_signal),
-		cmocka_unit_test(more_than_the_file_system_has_is_refused),
+		cmocka_unit_test(an_extent_larger_than_the_file_system_is_refused),
 		cmocka_unit_test(a_descriptor_that_became_another_file_is_not_written_to),
 		cmocka_unit_test(extents_never_overlap),
 		cmocka_unit_test(each_call_may_fail_and_a_second_try_works),
 		cmocka_unit_test(a_file_that_ends_early_is_an_error_not_a_loop),
 	};
 
-	if (!slu_test_disk_is_there()) {
+	if (!slu_test_disk_is_present()) {
 		puts("1..0 # SKIP " SLU_TEST_FOLDER " is not on disk");
 		return 0;
 	}

@@ -2,11 +2,11 @@
 
 /*
  * The litmus test of the gate: threads hammer it while a helper closes it again and again. After
- * each closing nobody may be inside, nor get in, until it opens again. What a thread does inside
- * is a plain, unordered write to memory of its own: the gate alone must order it.
+ * each closing no thread may be inside, or get in, until it opens again. Inside, a thread makes a
+ * plain, unordered write to memory of its own: the gate alone must order it.
  *
  * A broken gate, which looks at the word before it publishes itself, runs through the same test and
- * must be caught: so the test can fail. SLUICE_CLOSINGS sets the number of closings.
+ * must be caught: this shows that the test can fail. SLUICE_CLOSINGS sets the number of closings.
  */
 
 #include "lib/test.h"
@@ -20,11 +20,11 @@
 
 #define N_THREADS     2
 #define DEVICE	      3
-#define N_LOOKS	      300  /* about a microsecond: a late one needs time to come in */
-#define N_YIELDS      256  /* so often the threads get the processor, however busy the machine is */
+#define N_LOOKS	      300  /* about a microsecond: a late thread needs time to come in */
+#define N_YIELDS      256  /* how often the threads get the processor, even on a busy machine */
 #define N_LATE_YIELDS 2048 /* the same while the gate is shut */
 
-/* The broken gate: it dawdles between look and word, and is given so many tries. */
+/* The broken gate: it pauses between look and word, and has this many tries. */
 #define N_DAWDLES	20
 #define BROKEN_CLOSINGS 10000
 #define BROKEN_TRIES	100
@@ -74,7 +74,7 @@ static void *work(void *data)
 	return NULL;
 }
 
-/* What the threads have done, and whether one of them is in the middle of it. */
+/* What the threads have done, and whether one is in the middle of a call. */
 static bool look(uint64_t *ret_n_calls)
 {
 	uint64_t n = 0;
@@ -98,7 +98,7 @@ static void wait_for_a_call(uint64_t n_before)
 	} while (n_now == n_before);
 }
 
-/* Return: how many of the closings somebody slipped through. */
+/* Return: the closings during which a thread slipped through. */
 static uint64_t close_again_and_again(bool allow_membarrier, bool is_broken, uint64_t n_closings)
 {
 	uint64_t n_late = 0;
@@ -117,7 +117,7 @@ static uint64_t close_again_and_again(bool allow_membarrier, bool is_broken, uin
 		bool is_late;
 
 		slu_gate_open(DEVICE);
-		/* The gate is closed at every point of a call: wait a varying moment. */
+		/* Waits a varying moment, so that the gate closes at every point of a call. */
 		for (uint64_t i = 0; i < c % 64; i++)
 			__builtin_ia32_pause();
 		if (c % N_YIELDS == 0)
@@ -126,7 +126,7 @@ static uint64_t close_again_and_again(bool allow_membarrier, bool is_broken, uin
 		while (!slu_gate_is_empty(DEVICE))
 			sched_yield();
 		is_late = look(&n_first);
-		/* one that was put off in the middle of its call comes in now */
+		/* a thread that was preempted in the middle of its call comes in now */
 		if (c % N_LATE_YIELDS == 1)
 			sched_yield();
 		for (unsigned i = 0; i < N_LOOKS; i++) {
@@ -144,7 +144,7 @@ static uint64_t close_again_and_again(bool allow_membarrier, bool is_broken, uin
 	       slu_gate_global.has_membarrier ? "membarrier" : "sequentially consistent store",
 	       is_broken ? ", load before publish" : "", (unsigned long long)n_closings,
 	       (unsigned long long)n_worked, (unsigned long long)n_late);
-	/* Closing a gate that nobody uses would show nothing. */
+	/* Closing a gate that no thread uses would show nothing. */
 	assert_true(n_worked > n_closings / 1000);
 	return n_late;
 }

@@ -50,7 +50,7 @@ static void an_inner_entry_passes_a_gate_that_was_shut_meanwhile(void **state)
 	assert_false(slu_gate_try_enter(0));
 }
 
-static void devices_have_gates_of_their_own(void **state)
+static void each_device_has_its_own_gate(void **state)
 {
 	slu_gate_open(7);
 	assert_false(slu_gate_try_enter(6));
@@ -141,7 +141,7 @@ static void more_threads_than_the_first_table_has_get_slots(void **state)
 	assert_true(slu_gate_is_empty(2));
 }
 
-static void a_forked_child_does_not_wait_for_threads_that_it_has_not(void **state)
+static void a_forked_child_does_not_wait_for_the_parents_threads(void **state)
 {
 	struct slu_gate_slot *slot = NULL;
 	pthread_t thread;
@@ -171,12 +171,11 @@ int main(void)
 		cmocka_unit_test_setup(a_shut_gate_lets_no_thread_in, setup),
 		cmocka_unit_test_setup(an_open_gate_is_not_empty_while_a_thread_is_inside, setup),
 		cmocka_unit_test_setup(an_inner_entry_passes_a_gate_that_was_shut_meanwhile, setup),
-		cmocka_unit_test_setup(devices_have_gates_of_their_own, setup),
+		cmocka_unit_test_setup(each_device_has_its_own_gate, setup),
 		cmocka_unit_test_setup(a_slot_goes_to_the_next_thread_when_its_own_ends, setup),
 		cmocka_unit_test_setup(a_thread_that_ends_inside_is_not_waited_for, setup),
 		cmocka_unit_test_setup(more_threads_than_the_first_table_has_get_slots, setup),
-		cmocka_unit_test_setup(a_forked_child_does_not_wait_for_threads_that_it_has_not,
-				       setup),
+		cmocka_unit_test_setup(a_forked_child_does_not_wait_for_the_parents_threads, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

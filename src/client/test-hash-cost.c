@@ -5,7 +5,7 @@
 
 #include "client/hash-cost.h"
 
-static void what_was_never_measured_is_tried(void **state)
+static void an_unmeasured_digest_is_tried(void **state)
 {
 	struct slu_hash_cost cost = { 0 };
 
@@ -24,7 +24,7 @@ static void a_digest_that_is_faster_than_the_copy_is_worth_it(void **state)
 		assert_true(slu_hash_cost_is_worth_it(&cost, 65536));
 }
 
-static void a_slower_one_is_tried_now_and_then(void **state)
+static void a_slower_digest_is_tried_occasionally(void **state)
 {
 	struct slu_hash_cost cost = { 0 };
 	unsigned n = 0;
@@ -39,9 +39,9 @@ static void a_slower_one_is_tried_now_and_then(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_was_never_measured_is_tried),
+		cmocka_unit_test(an_unmeasured_digest_is_tried),
 		cmocka_unit_test(a_digest_that_is_faster_than_the_copy_is_worth_it),
-		cmocka_unit_test(a_slower_one_is_tried_now_and_then),
+		cmocka_unit_test(a_slower_digest_is_tried_occasionally),
 	};
 
 	return cmocka_run_group_tests_name("hash-cost", tests, NULL, NULL);

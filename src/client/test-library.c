@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The shared library as a guest: loading it does nothing, and it stays when it is closed, for its
- * threads and the slots of the program's threads would otherwise run into nothing.
+ * The shared library as a guest: loading it does nothing, and it stays loaded when it is closed,
+ * because its threads and the slots of the program's threads would otherwise lose their code.
  */
 
 #include "lib/test.h"
@@ -46,7 +46,7 @@ static void loading_does_nothing_and_closing_keeps_it(void **state)
 	assert_int_equal(count_entries("/proc/self/task"), n_threads);
 	assert_int_equal(count_entries("/proc/self/fd"), n_fds);
 	dlclose(library);
-	counts(&c); /* would be a fault if it had gone */
+	counts(&c); /* would be a fault if the library had gone */
 	assert_int_equal(c.n_moves_in, 0);
 }
 

@@ -2,7 +2,7 @@
 
 /*
  * Thousands of units that move while the daemon is slow, or does not read at all: the client goes
- * on and tells it how things are as soon as it listens.
+ * on and reports its state as soon as the daemon listens.
  */
 
 #include "lib/test.h"
@@ -55,7 +55,7 @@ static void move_many(void)
 	slu_test_daemon_tell(&daemon);
 	for (unsigned i = 0; i < N_UNITS; i++)
 		thing_check(d, &things[i]);
-	/* it never lost its daemon, and the daemon has heard the end of the story */
+	/* it never lost its daemon, and the daemon received the last report */
 	assert(daemon.n_joins == 1);
 	for (unsigned i = 0; i < N_UNITS; i++)
 		slu_client_unit_free(things[i].unit);

@@ -2,8 +2,8 @@
 
 /*
  * Moves of units whose backing is on disk: contents survive, each operation of the device and each
- * call of the disk may fail at each place, and whatever fails leaves the unit where it was. What
- * cannot be read back, or is not what was written, is an error and never other bytes.
+ * call of the disk may fail at each place, and a failure leaves the unit where it was. Bytes that
+ * cannot be read back, or differ from what was written, are an error and never reach the unit.
  */
 
 #include "lib/test.h"
@@ -11,11 +11,11 @@
 #include <stdio.h>
 
 #include "base/util.h"
-#include "client/test-disk-calls.h"
+#include "client/test-faulty-disk.h"
 #include "client/test-move.h"
 #include "client/tiers.h"
 
-/* How a unit is reached on its device, and what is between that and the disk. */
+/* How a unit is reached on its device, and the staging between device and disk. */
 enum way { STAGED, BOUNCED, MAPPED, _WAY_MAX };
 
 static void world_init(struct world *w, enum way way)
@@ -152,7 +152,7 @@ static void corrupt_contents_never_arrive(void **state)
 	}
 }
 
-static void a_disk_that_has_died_says_so(void **state)
+static void a_dead_disk_is_reported(void **state)
 {
 	struct world w;
 
@@ -179,10 +179,10 @@ int main(void)
 		cmocka_unit_test(contents_survive_the_way_to_disk_and_back),
 		cmocka_unit_test(every_fault_leaves_the_unit_where_it_was),
 		cmocka_unit_test(corrupt_contents_never_arrive),
-		cmocka_unit_test(a_disk_that_has_died_says_so),
+		cmocka_unit_test(a_dead_disk_is_reported),
 	};
 
-	if (!slu_test_disk_is_there()) {
+	if (!slu_test_disk_is_present()) {
 		puts("1..0 # SKIP " SLU_TEST_FOLDER " is not on disk");
 		return 0;
 	}

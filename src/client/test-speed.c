@@ -36,7 +36,7 @@ static void time_without_a_piece_does_not_count(void **state)
 	assert_in_range(slu_speed_guess_ns(&s, 4096), 1000, 1001);
 }
 
-static void what_was_long_ago_counts_less(void **state)
+static void old_values_count_less(void **state)
 {
 	struct slu_speed s = { 0 };
 	uint64_t now_ns = 0;
@@ -50,7 +50,7 @@ static void what_was_long_ago_counts_less(void **state)
 	assert_in_range(slu_speed_guess_ns(&s, SLU_MIB), 1000, 200000);
 }
 
-/* The first digest, and others later, were taken while somebody else had the processors. */
+/* The first digest, and others later, ran while other programs had the processors. */
 static void a_bad_moment_is_forgotten_with_the_first_good_one(void **state)
 {
 	struct slu_speed s = { 0 };
@@ -62,7 +62,7 @@ static void a_bad_moment_is_forgotten_with_the_first_good_one(void **state)
 	assert_in_range(slu_speed_guess_ns(&s, 4096), 2000, 3010);
 }
 
-static void what_has_become_slow_for_good_is_learnt(void **state)
+static void a_permanent_slowdown_is_learned(void **state)
 {
 	struct slu_speed s = { 0 };
 
@@ -78,9 +78,9 @@ int main(void)
 		cmocka_unit_test(nothing_is_known_at_first),
 		cmocka_unit_test(pieces_that_were_under_way_together_share_the_time),
 		cmocka_unit_test(time_without_a_piece_does_not_count),
-		cmocka_unit_test(what_was_long_ago_counts_less),
+		cmocka_unit_test(old_values_count_less),
 		cmocka_unit_test(a_bad_moment_is_forgotten_with_the_first_good_one),
-		cmocka_unit_test(what_has_become_slow_for_good_is_learnt),
+		cmocka_unit_test(a_permanent_slowdown_is_learned),
 	};
 
 	return cmocka_run_group_tests_name("speed", tests, NULL, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Moves of units that somebody promised not to write: whether they are copied out is what the back
- * end's comparison says, and whoever cannot compare copies.
+ * Moves of units that a front end promised not to write: the back end's comparison decides whether
+ * they are copied out, and a back end that cannot compare copies them.
  */
 
 #include "lib/test.h"
@@ -38,7 +38,7 @@ struct world {
 	struct slu_move move;
 };
 
-/* On the device and in host memory, both of them full of ones. */
+/* On the device and in host memory, both full of ones. */
 static int setup(void **state)
 {
 	struct world *w = calloc(1, sizeof(*w));
@@ -136,7 +136,7 @@ static void nothing_is_compared_before_the_unit_rests(void **state)
 	assert_false(w->move.has_compared);
 }
 
-static void a_copy_that_fails_leaves_the_device_s(void **state)
+static void a_failed_copy_leaves_the_device_copy(void **state)
 {
 	struct world *w = *state;
 
@@ -149,7 +149,7 @@ static void a_copy_that_fails_leaves_the_device_s(void **state)
 	assert_true(w->move.has_contents);
 }
 
-/* will_compare() is called as soon as contents move, and not where nothing will be compared. */
+/* will_compare() is called as soon as contents move, but not if nothing will be compared. */
 static void the_first_move_prepares_the_comparison(void **state)
 {
 	struct world *w = *state;
@@ -181,7 +181,7 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(nothing_is_compared_before_the_unit_rests, setup,
 						teardown),
-		cmocka_unit_test_setup_teardown(a_copy_that_fails_leaves_the_device_s, setup,
+		cmocka_unit_test_setup_teardown(a_failed_copy_leaves_the_device_copy, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(the_first_move_prepares_the_comparison, setup,
 						teardown),

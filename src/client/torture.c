@@ -10,7 +10,9 @@
  *   TAKEN   -> EMPTYING [REST]                          LIMIT down to nothing
  *   EMPTYING -> GIVEN   [SUMS: nothing more can leave]  LIMIT up, TURN
  *
- * A LIMIT is sent only when the one before it was answered.
+ * A LIMIT is sent only when the one before it was answered. A driver that refuses memory in a turn
+ * is asked again some times, because bytes that left may be free a moment later; then the waiting
+ * call is denied, because no other program could free memory.
  */
 
 #include <stdlib.h>
@@ -22,6 +24,7 @@
 #define N_QUEUED_MAX 64
 #define PLENTY	     (UINT64_C(1) << 60)
 #define DISK_FOLDER  "/var/tmp"
+#define TRIES_MAX    3
 
 enum state { GIVEN, TAKEN, EMPTYING };
 
@@ -31,6 +34,7 @@ struct slu_torture {
 	enum state states[SLU_WIRE_DEVICES_MAX];
 	uint64_t counters[SLU_WIRE_DEVICES_MAX]; /* of epochs */
 	uint64_t seqs[SLU_WIRE_DEVICES_MAX];
+	unsigned n_refusals[SLU_WIRE_DEVICES_MAX]; /* since the gate was open */
 	struct slu_message queue[N_QUEUED_MAX];
 	unsigned first, n_queued;
 };
@@ -97,10 +101,22 @@ static void torture_welcome(struct slu_torture *t, const struct slu_msg_hello *h
 	t->n_devices = hello->n_devices;
 	if (t->on_disk)
 		strcpy(torture_push(t, SLU_MSG_DISK)->disk.folder, DISK_FOLDER);
-	torture_limit(t, t->on_disk ? SLU_TIER_DISK : SLU_TIER_BACKING, 0, PLENTY);
+	torture_limit(t, t->on_disk ? SLU_TIER_DISK : SLU_TIER_PAGEABLE, 0, PLENTY);
 	torture_limit(t, SLU_TIER_PINNED, 0, PLENTY);
 	for (unsigned d = 0; d < t->n_devices; d++)
 		torture_give(t, d);
+}
+
+/* The client gave up its credit: it gets that again, so that more calls may succeed later. */
+static void torture_refused(struct slu_torture *t, const struct slu_account *account)
+{
+	unsigned d = account->device;
+
+	if (++t->n_refusals[d] > TRIES_MAX) {
+		t->n_refusals[d] = 0;
+		torture_push(t, SLU_MSG_DENY)->deny.account = *account;
+	}
+	torture_limit(t, SLU_TIER_DEVICE, d, PLENTY);
 }
 
 void slu_torture_say(struct slu_torture *t, const struct slu_message *m)
@@ -112,7 +128,7 @@ void slu_torture_say(struct slu_torture *t, const struct slu_message *m)
 		torture_welcome(t, &m->hello);
 		break;
 	case SLU_MSG_WANT: /* more than plenty, or there is no disk: it will not come */
-		if (m->want.account.tier == SLU_TIER_BACKING)
+		if (m->want.account.tier == SLU_TIER_PAGEABLE)
 			torture_push(t, SLU_MSG_DENY)->deny.account = m->want.account;
 		break;
 	case SLU_MSG_REST:
@@ -124,11 +140,15 @@ void slu_torture_say(struct slu_torture *t, const struct slu_message *m)
 		break;
 	case SLU_MSG_SUMS:
 		d = m->sums.account.device;
-		if (m->sums.account.tier != SLU_TIER_DEVICE || t->states[d] != EMPTYING ||
-		    m->sums.seq != t->seqs[d])
+		if (m->sums.account.tier != SLU_TIER_DEVICE || m->sums.seq != t->seqs[d])
 			break;
-		if (m->sums.held_bytes == 0 || m->sums.is_final)
+		if (t->states[d] == EMPTYING && (m->sums.held_bytes == 0 || m->sums.is_final))
 			torture_give(t, d);
+		else if (t->states[d] == GIVEN && m->sums.refused_bytes)
+			torture_refused(t, &m->sums.account);
+		break;
+	case SLU_MSG_READY:
+		t->n_refusals[m->turn.device] = 0;
 		break;
 	default:
 		break;

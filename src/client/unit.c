@@ -18,6 +18,9 @@
 
 void slu_client_unit_retire(struct slu_client *c, struct slu_client_unit *w)
 {
+	if (w->is_retired)
+		return;
+	w->is_retired = true;
 	if (w->unit.place == SLU_PLACE_RAM || w->unit.place == SLU_PLACE_DISK) {
 		w->unit.n_named = 0;
 		slu_peer_alloc_released(c->peer, slu_clock_now_ns(), &w->unit);
@@ -50,6 +53,25 @@ static void unit_release(struct slu_client_unit *w)
 		d->backend->destroy(d->data, &w->unit);
 }
 
+void slu_client_unit_drop_copy(struct slu_client *c, struct slu_client_unit *w)
+{
+	const struct slu_client_device *d = w->device;
+	bool was_pinned = w->unit.pinned;
+	int r = 0;
+
+	slu_lock_give(&c->lock);
+	if (was_pinned)
+		r = d->backend->unpin_copy(d->data, w->unit.host, w->unit.bytes);
+	if (!r)
+		slu_tiers_put(w->unit.host, w->unit.bytes);
+	slu_disk_give(&c->disk, &w->extent);
+	slu_lock_take(&c->lock);
+	if (was_pinned) {
+		slu_peer_pinning_released(c->peer, slu_clock_now_ns(), w->unit.bytes);
+		slu_client_pump(c, slu_clock_now_ns());
+	}
+}
+
 void slu_client_unit_free(struct slu_unit *unit)
 {
 	SLU_CLIENT_KEEP_ERRNO();
@@ -69,13 +91,10 @@ void slu_client_unit_free(struct slu_unit *unit)
 	slu_client_unit_follow(c, w);
 	w->is_dying = true;
 	w->unit.cancel = true;
-	while (w->unit.shift != SLU_SHIFT_NO)
+	while (w->unit.shift != SLU_SHIFT_NO || w->unit.moving != SLU_MOVING_NO)
 		slu_client_wait(c, SLU_PEER_NEVER);
-	if (w->unit.moving == SLU_MOVING_NO)
-		slu_client_unit_retire(c, w);
-	else
-		while (w->unit.moving != SLU_MOVING_NO)
-			slu_client_wait(c, SLU_PEER_NEVER);
+	/* a move that came after the shift may have retired it already */
+	slu_client_unit_retire(c, w);
 	while (w->n_pins)
 		slu_client_wait(c, SLU_PEER_NEVER);
 	if (!w->is_gone) {
@@ -88,9 +107,8 @@ void slu_client_unit_free(struct slu_unit *unit)
 	slu_client_unit_follow(c, w);
 	w->device->owned_bytes -= slu_client_unit_owned_bytes(&w->unit);
 	slu_client_pump(c, slu_clock_now_ns());
+	slu_client_unit_drop_copy(c, w);
 	slu_lock_give(&c->lock);
-	slu_tiers_put(w->unit.host, w->unit.bytes);
-	slu_disk_give(&c->disk, &w->extent);
 	free(w);
 }
 
@@ -189,12 +207,14 @@ bool slu_client_unit_may_compare(const struct slu_client *c, const struct slu_cl
 	       (hashing == SLU_HASHING_AUTO && !d->backend->compares_if_asked);
 }
 
-/* Whether the device's copy can be compared when the unit leaves; else it counts as written. */
+/*
+ * Whether the device's copy can be compared when the unit leaves; otherwise it counts as written.
+ */
 static bool unit_is_comparable(struct slu_client *c, const struct slu_client_device *d,
 			       const struct slu_unit *u)
 {
 	return d->backend->compare && u->place == SLU_PLACE_DEVICE && u->host_version &&
-	       !u->on_disk && slu_client_unit_may_compare(c, d);
+	       slu_client_unit_may_compare(c, d);
 }
 
 void slu_client_unit_touch_all(struct slu_client *c, struct slu_client_device *d)
@@ -263,7 +283,7 @@ int slu_client_unit_access(struct slu_unit *unit, enum slu_direction direction, 
 	if (offset > unit->bytes || bytes > unit->bytes - offset)
 		return slu_error(-EINVAL);
 	slu_lock_take(&c->lock);
-	/* One access at a time: the second one may need what the first one makes. */
+	/* One access at a time: the second may need what the first one allocates. */
 	while (!w->device->is_orphan &&
 	       (unit->moving != SLU_MOVING_NO || unit->shift != SLU_SHIFT_NO || w->n_pins))
 		slu_client_wait(c, SLU_PEER_NEVER);

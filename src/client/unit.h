@@ -36,6 +36,7 @@ struct slu_client_unit {
 	unsigned n_pins; /* accesses and visits of the helper */
 	bool is_made;	 /* backend->create() made its device memory: destroy it */
 	bool is_dying;	 /* its release waits for the move; the peer gets it first */
+	bool is_retired; /* no further move or shift begins */
 	bool is_gone;	 /* the peer has forgotten it */
 	bool has_sum;	 /* sum is the checksum of the host copy */
 	uint64_t sum;
@@ -59,6 +60,12 @@ static inline uint64_t slu_client_unit_owned_bytes(const struct slu_unit *unit)
  * The caller releases what the unit still has.
  */
 void slu_client_unit_retire(struct slu_client *client, struct slu_client_unit *w);
+
+/*
+ * Gives up the host copy of a unit that the peer has forgotten, in memory and on disk. Releases the
+ * lock meanwhile.
+ */
+void slu_client_unit_drop_copy(struct slu_client *client, struct slu_client_unit *w);
 
 /* The peer may have given the unit to another device: charges that device from now on. */
 void slu_client_unit_follow(struct slu_client *client, struct slu_client_unit *w);

@@ -9,7 +9,7 @@
 #include "client/instance.h"
 #include "client/log.h"
 
-/* Without a listener; and with one, which may only be busy. */
+/* Without a listener; and with one that may only be busy. */
 #define FIRST_WAIT_NS (2 * SLU_NS_PER_S)
 #define SLOW_WAIT_NS  (30 * SLU_NS_PER_S)
 
@@ -44,7 +44,7 @@ void slu_client_wait_joined(struct slu_client *c)
 		return;
 	slu_client_log("no answer from the daemon, running without it");
 	c->stage = SLU_CLIENT_LOOSE;
-	/* The HELLO under way lacks what is allocated now: the next one has it. */
+	/* The HELLO under way lacks the new allocation: the next one has it. */
 	if (c->connection.channel)
 		slu_client_lose(c, now_ns);
 	else

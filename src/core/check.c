@@ -11,13 +11,13 @@
 #include "core/group.h"
 #include "core/state.h"
 
-/* I8: the roster is never more optimistic than the charge, once what is queued is written. */
+/* I8: once queued lines are written, the roster is never more optimistic than the charge. */
 static void check_roster(const struct slu_core_client *client)
 {
 	if (client->roster_is_queued || client->standing != SLU_CORE_JOINED)
 		return;
 	assert(client->pinned.roster_bytes >= client->pinned.charge_bytes);
-	assert(client->backing.roster_bytes >= client->backing.charge_bytes);
+	assert(client->pageable.roster_bytes >= client->pageable.charge_bytes);
 	assert(client->disk.roster_bytes >= client->disk.charge_bytes);
 	for (unsigned i = 0; i < client->n_seats; i++)
 		assert(client->seats[i].account.roster_bytes >=
@@ -33,7 +33,7 @@ void slu_core_check(const struct slu_core *core)
 	for (unsigned d = 0; d < core->n_devices; d++)
 		slu_core_capacity_check(&core->devices[d]->capacity);
 	slu_core_capacity_check(&core->pinned);
-	slu_core_capacity_check(&core->backing);
+	slu_core_capacity_check(&core->pageable);
 	slu_core_capacity_check(&core->disk);
 	TAILQ_FOREACH (client, &core->clients, link) {
 		n_clients++;

@@ -15,13 +15,13 @@ struct slu_core_client *slu_core_client_find(const struct slu_core *core, uint64
 {
 	struct slu_core_client *client;
 
-	TAILQ_FOREACH (client, &core->clients, link)
+	LIST_FOREACH (client, &core->clients_by_id[id % SLU_CORE_BUCKETS], index_link)
 		if (client->id == id)
 			return client;
 	return NULL;
 }
 
-/* Reserves the victims of a step: each client can be named twice an account. */
+/* Reserves the victims of a step: one capacity can name each client twice. */
 static int victims_reserve(struct slu_core *core, size_t n_clients)
 {
 	size_t n = n_clients * 2;
@@ -57,9 +57,10 @@ int slu_core_client_new(struct slu_core *core, uint64_t id, uint64_t group_id,
 	client->group = group;
 	client->standing = SLU_CORE_ORPHAN;
 	slu_core_account_init(&client->pinned, &core->pinned, client, NULL);
-	slu_core_account_init(&client->backing, &core->backing, client, NULL);
+	slu_core_account_init(&client->pageable, &core->pageable, client, NULL);
 	slu_core_account_init(&client->disk, &core->disk, client, NULL);
 	TAILQ_INSERT_TAIL(&core->clients, client, link);
+	LIST_INSERT_HEAD(&core->clients_by_id[id % SLU_CORE_BUCKETS], client, index_link);
 	TAILQ_INSERT_TAIL(&group->members, client, member_link);
 	core->n_clients++;
 	*ret_client = client;
@@ -79,9 +80,10 @@ void slu_core_client_free(struct slu_core *core, struct slu_core_client *client)
 					   core->now_ns);
 	}
 	slu_core_account_deinit(&client->pinned);
-	slu_core_account_deinit(&client->backing);
+	slu_core_account_deinit(&client->pageable);
 	slu_core_account_deinit(&client->disk);
 	TAILQ_REMOVE(&core->clients, client, link);
+	LIST_REMOVE(client, index_link);
 	TAILQ_REMOVE(&group->members, client, member_link);
 	core->n_clients--;
 	free(client);
@@ -109,49 +111,4 @@ void slu_core_client_seat(struct slu_core *core, struct slu_core_client *client,
 void slu_core_client_rename(struct slu_core_client *client, const char *name)
 {
 	snprintf(client->name, sizeof(client->name), "%s", name && *name ? name : "a program");
-}
-
-uint64_t slu_core_seat_need_bytes(const struct slu_core_seat *seat)
-{
-	if (seat->mode != SLU_MODE_LAUNCH)
-		return seat->want.min_bytes;
-	return seat->want.is_runnable ? seat->want.min_bytes : 0;
-}
-
-uint64_t slu_core_seat_beside_bytes(const struct slu_core_seat *seat)
-{
-	uint64_t need = slu_core_seat_need_bytes(seat);
-
-	return SLU_MAX(need, seat->mode == SLU_MODE_LAUNCH ? seat->want.working_bytes
-							   : seat->want.all_bytes);
-}
-
-void slu_core_seat_holds(struct slu_core_seat *seat, uint64_t now_ns)
-{
-	struct slu_msg_want want = seat->want;
-	uint64_t held_bytes = seat->account.held_bytes;
-
-	want.all_bytes = SLU_MAX(want.all_bytes, held_bytes);
-	if (seat->mode != SLU_MODE_LAUNCH)
-		want.min_bytes = SLU_MAX(want.min_bytes, held_bytes);
-	if (want.all_bytes != seat->want.all_bytes || want.min_bytes != seat->want.min_bytes)
-		slu_core_seat_want(seat, now_ns, &want);
-}
-
-void slu_core_seat_want(struct slu_core_seat *seat, uint64_t now_ns,
-			const struct slu_msg_want *want)
-{
-	uint64_t before = slu_core_seat_beside_bytes(seat), need;
-
-	seat->want = *want;
-	seat->is_denied = false;
-	seat->want.min_bytes = SLU_MIN(want->min_bytes, SLU_CORE_BYTES_MAX);
-	seat->want.all_bytes = SLU_MIN(want->all_bytes, SLU_CORE_BYTES_MAX);
-	seat->want.working_bytes = SLU_MIN(want->working_bytes, seat->want.all_bytes);
-	seat->want.largest_bytes = SLU_MIN(want->largest_bytes, SLU_CORE_BYTES_MAX);
-	need = slu_core_seat_beside_bytes(seat);
-	if (need >= seat->peak_bytes)
-		seat->peak_bytes = need;
-	if (need < before && before == seat->peak_bytes)
-		seat->peak_ns = now_ns;
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * One process: its accounts, and its seat at each of its devices.
+ * One process: its accounts, and its seat at each of its devices (seat.h).
  *
  *   ORPHAN -> JOINED   [slu_core_hello]   a program of the last daemon came back
  *   JOINED -> LOST     [slu_core_lost]    the connection ended, the process lives
@@ -12,17 +12,6 @@
  *  ORPHAN:  charged in full, never a victim, gets no message; the phases of its seats are unknown.
  *  JOINED:  has turns and gets messages.
  *  LOST:    like an orphan, but the phases of its seats are known: it keeps a turn that it has.
- *
- * The seat of a client at a device:
- *
- *   NONE    -> TURN      TURN sent                    [sched/turns.c]
- *   TURN    -> READY     READY, epoch equal
- *   TURN, READY -> CLOSING   CLOSE sent
- *   any     -> NONE      REST, epoch equal
- *   NONE    -> TURN, READY or CLOSING   HELLO reported an epoch: adopted or closed
- *
- *  NONE:     at rest on this device.       * epoch is none
- *  others:   its turn is open there.       * epoch is the turn's
  */
 
 #include <stdbool.h>
@@ -31,50 +20,18 @@
 
 #include "core/core.h"
 #include "core/credit/account.h"
+#include "core/seat.h"
 #include "wire/message.h"
 
 struct slu_core;
 struct slu_core_group;
-
-enum slu_core_phase {
-	SLU_CORE_PHASE_NONE,
-	SLU_CORE_PHASE_TURN,
-	SLU_CORE_PHASE_READY,
-	SLU_CORE_PHASE_CLOSING,
-};
-
-struct slu_core_seat {
-	struct slu_core_account account;
-	unsigned device; /* the core's number */
-	uint8_t place;	 /* in HELLO's list: how messages name it */
-	enum slu_mode mode;
-	enum slu_core_phase phase;
-	struct slu_epoch epoch;
-	struct slu_msg_want want; /* as last reported */
-	struct slu_msg_facts facts;
-	bool is_denied; /* DENY sent, and no WANT since */
-	bool is_served; /* it got what it wanted since its group did not fit (sched/patience.h) */
-
-	/* sched/grow.h: the most bytes that could not move, and when they became more */
-	uint64_t unmovable_bytes;
-	uint64_t grown_ns;
-	bool is_growing; /* grown_ns is a time */
-
-	/* rule 21: the need next to other groups; a fall counts only when it has lasted */
-	uint64_t peak_bytes;
-	uint64_t peak_ns; /* when the need fell below the peak */
-
-	/* of the last plan that this seat was part of */
-	uint64_t need_bytes;  /* the turn does not begin without it */
-	uint64_t paged_bytes; /* beyond it, others give up bytes for what the driver pages */
-	uint64_t goal_bytes;  /* both, and what may be spent beyond them */
-};
 
 enum slu_core_standing { SLU_CORE_ORPHAN, SLU_CORE_JOINED, SLU_CORE_LOST };
 
 struct slu_core_client {
 	TAILQ_ENTRY(slu_core_client) link;
 	TAILQ_ENTRY(slu_core_client) member_link;
+	LIST_ENTRY(slu_core_client) index_link;
 	uint64_t id;
 	struct slu_core_group *group;
 	uint64_t run; /* the group that it was split from because they did not fit together; or 0 */
@@ -82,21 +39,24 @@ struct slu_core_client {
 	enum slu_core_standing standing;
 	unsigned n_seats;
 	struct slu_core_seat seats[SLU_WIRE_DEVICES_MAX];
-	struct slu_core_account pinned, backing, disk;
+	struct slu_core_account pinned, pageable, disk;
 	struct slu_core_bounds bounds; /* on backing in memory and on disk, shared with others */
 	uint64_t staging_bytes;	       /* of pinned: granted for staging; 0: the budget had none */
 	bool never_pins;	       /* none of its devices has a use for pinned memory */
+	bool pins_copies;	       /* a device of it copies faster from pinned host copies */
+	uint64_t pin_refused_ns;       /* the driver refused to pin more then; 0: never */
 	uint64_t pinned_goal_bytes;    /* of the last plan: staging and the MAPPED rest */
 	uint64_t backing_want_bytes;   /* 0: the client asks for none */
 	uint64_t backing_least_bytes;  /* … and this much suffices for the first allocation */
 	uint64_t disk_want_bytes; /* … or this much on disk instead; 0: it cannot use the disk */
 	uint64_t disk_refused_ns; /* its disk was full when a grant was used; 0: never */
 	bool has_disk;		  /* it can use the disk */
-	bool is_passed_over;   /* while a step decides which backing goes to disk: asked already */
-	bool roster_is_queued; /* a ROSTER_PUT waits to be taken */
+	bool is_passed_over;	  /* while a step goes through the clients: asked already */
+	bool roster_is_queued;	  /* a ROSTER_PUT waits to be taken */
 };
 
 TAILQ_HEAD(slu_core_clients, slu_core_client);
+LIST_HEAD(slu_core_client_bucket, slu_core_client);
 
 struct slu_core_client *slu_core_client_find(const struct slu_core *core, uint64_t id);
 
@@ -112,17 +72,6 @@ void slu_core_client_seat(struct slu_core *core, struct slu_core_client *client,
 			  const unsigned *devices);
 
 void slu_core_client_rename(struct slu_core_client *client, const char *name);
-
-/* Bytes that the seat must have in its turn: all units, in LAUNCH those of a waiting command. */
-uint64_t slu_core_seat_need_bytes(const struct slu_core_seat *seat);
-/* Its need next to other groups: in LAUNCH also its working set, else what the driver pages (rule
- * 20).
- */
-uint64_t slu_core_seat_beside_bytes(const struct slu_core_seat *seat);
-/* Raises the want to what is held, which it cannot be less than. */
-void slu_core_seat_holds(struct slu_core_seat *seat, uint64_t now_ns);
-void slu_core_seat_want(struct slu_core_seat *seat, uint64_t now_ns,
-			const struct slu_msg_want *want);
 
 static inline bool slu_core_client_is_joined(const struct slu_core_client *client)
 {

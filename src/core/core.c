@@ -16,6 +16,8 @@
 #include "base/size.h"
 #include "base/util.h"
 #include "core/fit/balance.h"
+#include "core/fit/guess.h"
+#include "core/fit/pinned.h"
 #include "core/credit/backing.h"
 #include "core/fit/shift.h"
 #include "core/credit/staging.h"
@@ -25,6 +27,7 @@
 #include "core/sched/policy.h"
 #include "core/send.h"
 #include "core/state.h"
+#include "core/timeline.h"
 
 void slu_core_config_default(struct slu_core_config *config)
 {
@@ -83,7 +86,7 @@ int slu_core_new(const struct slu_core_config *config, uint64_t now_ns, struct s
 	TAILQ_INIT(&core->groups);
 	TAILQ_INIT(&core->spare_groups);
 	slu_core_capacity_init(&core->pinned, false, config->pinned_bytes, 0, now_ns);
-	slu_core_capacity_init(&core->backing, false, config->backing_bytes, 0, now_ns);
+	slu_core_capacity_init(&core->pageable, false, config->backing_bytes, 0, now_ns);
 	slu_core_capacity_init(&core->disk, false, config->disk_bytes, 0, now_ns);
 	*ret_core = core;
 	return 0;
@@ -108,11 +111,12 @@ void slu_core_free(struct slu_core *core)
 		free(core->devices[d]);
 	}
 	slu_core_capacity_deinit(&core->pinned);
-	slu_core_capacity_deinit(&core->backing);
+	slu_core_capacity_deinit(&core->pageable);
 	slu_core_capacity_deinit(&core->disk);
 	slu_core_queue_deinit(&core->queue);
 	free(core->opened);
 	free(core->waiting);
+	free(core->timeline);
 	free(core->victims);
 	free(core);
 }
@@ -132,7 +136,7 @@ int slu_core_configure(struct slu_core *core, uint64_t now_ns, const struct slu_
 	int r;
 
 	slu_core_set_now(core, now_ns);
-	/* until now time is spent under the policy that there was */
+	/* time up to now counts under the old policy */
 	TAILQ_FOREACH (group, &core->groups, link)
 		if (is_changed)
 			slu_core_group_count(core, group);
@@ -142,9 +146,9 @@ int slu_core_configure(struct slu_core *core, uint64_t now_ns, const struct slu_
 	TAILQ_FOREACH (group, &core->groups, link)
 		if (is_changed)
 			slu_core_group_begin(core, group);
-	core->config.generation = generation; /* that of the start; a setting cannot change it */
+	core->config.generation = generation; /* set at the start; a setting cannot change it */
 	set_budget(&core->pinned, config->pinned_bytes);
-	set_budget(&core->backing, config->backing_bytes);
+	set_budget(&core->pageable, config->backing_bytes);
 	set_budget(&core->disk, config->disk_bytes);
 	return 0;
 }
@@ -185,6 +189,15 @@ void slu_core_device_renew(struct slu_core *core, uint64_t now_ns, unsigned numb
 	*device = (struct slu_core_device){ 0 };
 	snprintf(device->name, sizeof(device->name), "%s", name ? name : "");
 	slu_core_capacity_init(&device->capacity, true, usable_bytes, reserve_bytes, now_ns);
+	slu_core_guess_init(device);
+}
+
+void slu_core_device_resize(struct slu_core *core, uint64_t now_ns, unsigned number,
+			    uint64_t usable_bytes, uint64_t reserve_bytes)
+{
+	assert(number < core->n_devices);
+	slu_core_set_now(core, now_ns);
+	slu_core_capacity_resize(&core->devices[number]->capacity, usable_bytes, reserve_bytes);
 }
 
 void slu_core_outsiders(struct slu_core *core, uint64_t now_ns, unsigned device, uint64_t bytes)
@@ -214,7 +227,7 @@ int slu_core_park(struct slu_core *core, uint64_t now_ns, uint64_t group_id, boo
 	return 0;
 }
 
-/* The estimate rises while a group lacks bytes, as the last step found out. */
+/* The estimate rises while a group lacks bytes; the last step found that out. */
 static void capacities_rise(struct slu_core *core)
 {
 	for (unsigned d = 0; d < core->n_devices; d++) {
@@ -238,10 +251,29 @@ static void expect_rise(struct slu_core *core)
 		if (!capacity->is_lacking ||
 		    !slu_core_capacity_can_rise(capacity, core->config.rise_period_ns, &due_ns))
 			continue;
-		/* one that is due already wants another step at once */
+		/* a rise that is due already needs another step at once */
 		due_ns = SLU_MAX(due_ns, core->now_ns);
 		core->deadline_ns = SLU_MIN(core->deadline_ns, due_ns);
 	}
+}
+
+/* Rule 43: map a part of a program's memory only if not all of it fits on the device. */
+static void modes_refresh(struct slu_core *core)
+{
+	struct slu_core_client *client;
+
+	TAILQ_FOREACH (client, &core->clients, link)
+		for (unsigned i = 0; i < client->n_seats; i++) {
+			struct slu_core_seat *seat = &client->seats[i];
+			const struct slu_core_capacity *capacity =
+				&core->devices[seat->device]->capacity;
+
+			if (seat->maps_if_larger)
+				seat->mode = slu_core_seat_need_bytes(seat) >
+							     slu_core_capacity_seen_bytes(capacity)
+						     ? SLU_MODE_MAPPED
+						     : SLU_MODE_ALL;
+		}
 }
 
 static void silence_report(struct slu_core *core, struct slu_core_account *account)
@@ -266,16 +298,19 @@ void slu_core_step(struct slu_core *core, uint64_t now_ns)
 	capacities_rise(core);
 	TAILQ_FOREACH (group, &core->groups, link)
 		slu_core_turns_complete(core, group);
+	modes_refresh(core);
 	slu_core_staging_grant(core);
 	slu_core_admit(core);
+	slu_core_timeline_make(core);
 	slu_core_balance(core);
+	slu_core_pinned(core);
 	slu_core_backing_serve(core);
 	slu_core_shift(core);
 	TAILQ_FOREACH (client, &core->clients, link) {
 		for (unsigned i = 0; i < client->n_seats; i++)
 			silence_report(core, &client->seats[i].account);
 		silence_report(core, &client->pinned);
-		silence_report(core, &client->backing);
+		silence_report(core, &client->pageable);
 		silence_report(core, &client->disk);
 	}
 	expect_rise(core);
@@ -297,11 +332,11 @@ static void fill_line(struct slu_core_client *client, struct slu_core_orphan *re
 		.name = client->name,
 		.n_devices = client->n_seats,
 		.pinned_bytes = client->pinned.charge_bytes,
-		.backing_bytes = client->backing.charge_bytes,
+		.backing_bytes = client->pageable.charge_bytes,
 		.disk_bytes = client->disk.charge_bytes,
 	};
 	client->pinned.roster_bytes = client->pinned.charge_bytes;
-	client->backing.roster_bytes = client->backing.charge_bytes;
+	client->pageable.roster_bytes = client->pageable.charge_bytes;
 	client->disk.roster_bytes = client->disk.charge_bytes;
 	for (unsigned i = 0; i < client->n_seats; i++) {
 		struct slu_core_account *account = &client->seats[i].account;

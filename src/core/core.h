@@ -86,6 +86,10 @@ int slu_core_device_add(struct slu_core *core, uint64_t now_ns, const char *name
 void slu_core_device_renew(struct slu_core *core, uint64_t now_ns, unsigned number,
 			   const char *name, uint64_t usable_bytes, uint64_t reserve_bytes);
 
+/* The device of @number, which may be in use, is of another size than was said. */
+void slu_core_device_resize(struct slu_core *core, uint64_t now_ns, unsigned number,
+			    uint64_t usable_bytes, uint64_t reserve_bytes);
+
 /* The bytes that outsiders were seen to hold. */
 void slu_core_outsiders(struct slu_core *core, uint64_t now_ns, unsigned device, uint64_t bytes);
 
@@ -108,8 +112,8 @@ struct slu_core_bound {
 
 /* Bounds that several clients share, in addition to the budgets of the machine. */
 struct slu_core_bounds {
-	unsigned n_backing, n_disk;
-	struct slu_core_bound backing[SLU_CORE_BOUNDS_MAX], disk[SLU_CORE_BOUNDS_MAX];
+	unsigned n_pageable, n_disk;
+	struct slu_core_bound pageable[SLU_CORE_BOUNDS_MAX], disk[SLU_CORE_BOUNDS_MAX];
 };
 
 /* Set by a person; a policy without levels ignores it. */
@@ -126,7 +130,9 @@ struct slu_core_join {
 	const struct slu_msg_hello *hello;
 	struct slu_core_bounds bounds;
 	enum slu_core_priority
-		priority; /* of the program; a group has the highest of its members' */
+		priority;    /* of the program; a group has the highest of its members' */
+	bool is_checked;     /* it may lie, to the harm of other users (rule 41) */
+	bool maps_if_larger; /* mode MAPPED only where it is larger than the device (rule 43) */
 	unsigned devices[SLU_WIRE_DEVICES_MAX]; /* place in HELLO -> the core's number */
 };
 
@@ -136,6 +142,16 @@ struct slu_core_join {
  * twice, or -ENOMEM, which leaves the core unchanged.
  */
 int slu_core_hello(struct slu_core *core, uint64_t now_ns, const struct slu_core_join *join);
+
+/* Whether the client has a turn on the device at @place of its HELLO: given, or adopted. */
+bool slu_core_has_turn(const struct slu_core *core, uint64_t client, unsigned place);
+
+/*
+ * The device at @place of its HELLO says that the client has @bytes there. Bytes that a checked
+ * client claims beyond that and its limits do not count, nor does its credit if it does not answer.
+ */
+void slu_core_confirm(struct slu_core *core, uint64_t now_ns, uint64_t client, unsigned place,
+		      uint64_t bytes);
 
 /* A line of the roster: at the start a client is charged with it until HELLO or death. */
 struct slu_core_orphan {
@@ -244,7 +260,7 @@ struct slu_core_client_view {
 	unsigned devices[SLU_WIRE_DEVICES_MAX];
 	enum slu_mode modes[SLU_WIRE_DEVICES_MAX];
 	struct slu_core_account_view device_accounts[SLU_WIRE_DEVICES_MAX];
-	struct slu_core_account_view pinned, backing, disk;
+	struct slu_core_account_view pinned, pageable, disk;
 	struct slu_msg_want wants[SLU_WIRE_DEVICES_MAX];
 	struct slu_msg_facts facts[SLU_WIRE_DEVICES_MAX];
 };
@@ -268,6 +284,7 @@ struct slu_core_device_view {
 	const char *name;
 	uint64_t usable_bytes, estimate_bytes, outsider_bytes, overhead_bytes, charge_bytes;
 	uint64_t n_refusals;
+	uint64_t holder;		   /* the group in a turn there for longest, or 0 */
 	bool has_turns;			   /* its programs take turns; else they share it */
 	char sharing[SLU_CORE_REASON_MAX]; /* how they share it, in words; may be empty */
 };
@@ -276,23 +293,46 @@ struct slu_core_budget_view {
 	uint64_t usable_bytes, charge_bytes;
 };
 
+/* What the pinned budget could map of one program: it may own so much beyond a device (rule 43). */
+uint64_t slu_core_view_beyond_bytes(const struct slu_core *core);
+
 void slu_core_view_backing(const struct slu_core *core, struct slu_core_budget_view *ret_memory,
 			   struct slu_core_budget_view *ret_disk);
 void slu_core_view_device(const struct slu_core *core, unsigned device,
 			  struct slu_core_device_view *ret_view);
 
-/* Iterate: *cursor starts at 0. Return: false at the end. */
+/* Return: false if there is none of that id. */
+bool slu_core_view_client_of(const struct slu_core *core, uint64_t client,
+			     struct slu_core_client_view *ret_view);
+bool slu_core_view_group_of(const struct slu_core *core, uint64_t group,
+			    struct slu_core_group_view *ret_view);
+
+/* IDLE if there is no such group. Costs less than a view. */
+enum slu_core_state slu_core_group_state(const struct slu_core *core, uint64_t group);
+
+/* Iterate: *cursor starts at 0, and nobody comes or goes meanwhile. Return: false at the end. */
 bool slu_core_view_client(const struct slu_core *core, size_t *cursor,
 			  struct slu_core_client_view *ret_view);
 bool slu_core_view_group(const struct slu_core *core, size_t *cursor,
 			 struct slu_core_group_view *ret_view);
 
+/* An expected turn, or one that is under way. */
+struct slu_core_turn_view {
+	uint64_t group;
+	const char *name; /* of its first member */
+	enum slu_core_state state;
+	bool is_next;	   /* its bytes come ahead */
+	uint64_t start_ns; /* SLU_CORE_NEVER: not foreseeable */
+	uint64_t length_ns;
+	unsigned sure_percent; /* 0: not foreseeable, or it cannot fit now */
+};
+
 /*
- * The order in which groups will run as far as the policy can tell: fills at most @n group ids
- * and the expected length of each turn. Return: how many.
+ * The timeline of a device as the last step made it: groups that have a turn, then those that wait
+ * in the order of their turns, then the others, the longest idle last. Iterates like the views.
  */
-size_t slu_core_timeline(const struct slu_core *core, uint64_t *groups, uint64_t *turn_ns,
-			 size_t n);
+bool slu_core_timeline(const struct slu_core *core, unsigned device, size_t *cursor,
+		       struct slu_core_turn_view *ret_turn);
 
 /*
  * Asserts invariants I1, I2, I5–I8 of docs/protocol.md on the core's own state. Each step ends with

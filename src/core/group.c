@@ -9,6 +9,7 @@
 #include "base/util.h"
 #include "core/group.h"
 #include "core/state.h"
+#include "core/timeline.h"
 
 /* A group as it is allocated. */
 struct spare_group {
@@ -20,7 +21,7 @@ struct slu_core_group *slu_core_group_find(const struct slu_core *core, uint64_t
 {
 	struct slu_core_group *group;
 
-	TAILQ_FOREACH (group, &core->groups, link)
+	LIST_FOREACH (group, &core->groups_by_id[id % SLU_CORE_BUCKETS], index_link)
 		if (group->id == id)
 			return group;
 	return NULL;
@@ -28,6 +29,7 @@ struct slu_core_group *slu_core_group_find(const struct slu_core *core, uint64_t
 
 static int group_lists_reserve(struct slu_core *core, size_t n)
 {
+	struct slu_core_timeline_turn *timeline;
 	struct slu_core_group **list;
 
 	if (n <= core->n_group_capacity)
@@ -41,6 +43,10 @@ static int group_lists_reserve(struct slu_core *core, size_t n)
 	if (!list)
 		return -ENOMEM;
 	core->waiting = list;
+	timeline = reallocarray(core->timeline, n, sizeof(*timeline));
+	if (!timeline)
+		return -ENOMEM;
+	core->timeline = timeline;
 	core->n_group_capacity = n;
 	return 0;
 }
@@ -71,6 +77,7 @@ struct slu_core_group *slu_core_group_new(struct slu_core *core, uint64_t id)
 	*group = (struct slu_core_group){
 		.id = id,
 		.since_ns = core->now_ns,
+		.place = UINT64_MAX,
 		.counted_ns = core->now_ns,
 		.rest_ns = SLU_CORE_NEVER,
 		.crowd_ns = SLU_CORE_NEVER,
@@ -82,6 +89,7 @@ struct slu_core_group *slu_core_group_new(struct slu_core *core, uint64_t id)
 	slu_core_patience_init(&group->patience);
 	TAILQ_INIT(&group->members);
 	TAILQ_INSERT_TAIL(&core->groups, group, link);
+	LIST_INSERT_HEAD(&core->groups_by_id[id % SLU_CORE_BUCKETS], group, index_link);
 	core->n_groups++;
 	return group;
 }
@@ -91,7 +99,9 @@ void slu_core_group_free(struct slu_core *core, struct slu_core_group *group)
 	if (!group)
 		return;
 	assert(TAILQ_EMPTY(&group->members));
+	slu_core_timeline_drop(core, group);
 	TAILQ_REMOVE(&core->groups, group, link);
+	LIST_REMOVE(group, index_link);
 	core->n_groups--;
 	TAILQ_INSERT_HEAD(&core->spare_groups, group, link);
 	core->n_spare_groups++;
@@ -120,7 +130,7 @@ const char *slu_core_group_name(const struct slu_core_group *group)
 	return first ? first->name : "nobody";
 }
 
-/* Return: whether the time of @group is counted at all, and as what. */
+/* Return: whether the time of @group counts; @ret_spent: as what. */
 static bool group_spends(const struct slu_core_group *group, enum slu_core_spent *ret_spent)
 {
 	switch (group->state) {
@@ -140,11 +150,15 @@ static bool group_spends(const struct slu_core_group *group, enum slu_core_spent
 	}
 }
 
-static size_t n_equals(const struct slu_core *core, const struct slu_core_group *group)
+/* Walks all groups, so only if @group waits: the time of others does not depend on it. */
+static size_t n_equals(const struct slu_core *core, const struct slu_core_group *group,
+		       enum slu_core_spent spent)
 {
 	const struct slu_core_group *other;
 	size_t n = 1;
 
+	if (spent != SLU_CORE_SPENT_WAITING)
+		return n;
 	TAILQ_FOREACH (other, &core->groups, link)
 		n += other != group && other->level == group->level &&
 		     other->state != SLU_CORE_IDLE && !other->is_idle && !other->is_parked;
@@ -162,10 +176,11 @@ static void count_until(struct slu_core *core, struct slu_core_group *group, uin
 	if (spent == SLU_CORE_SPENT_USING && group->state == SLU_CORE_RUNNING)
 		group->used_ns += span;
 	if (core->policy->count)
-		core->policy->count(group, spent, span, n_equals(core, group), &core->config);
+		core->policy->count(group, spent, span, n_equals(core, group, spent),
+				    &core->config);
 }
 
-/* What is not counted yet is taken for use, if it has not said that it rests. */
+/* Time not counted yet is taken as use, unless the group reported that it rests. */
 uint64_t slu_core_group_used_ns(const struct slu_core *core, const struct slu_core_group *group)
 {
 	enum slu_core_spent spent;
@@ -182,7 +197,7 @@ uint64_t slu_core_group_turn_used_ns(const struct slu_core *core,
 	return slu_core_group_used_ns(core, group) - group->used_before_ns;
 }
 
-/* What it did since then is not known: if it says that it rests, it has rested since. */
+/* What the group did in this time is unknown: if it reports IDLE, it rested since then. */
 static uint64_t unknown_ns(const struct slu_core *core, const struct slu_core_group *group)
 {
 	return group->state == SLU_CORE_RUNNING && !group->is_idle && !group->is_lacking
@@ -214,7 +229,7 @@ uint64_t slu_core_group_change_ns(const struct slu_core *core, const struct slu_
 		return SLU_CORE_NEVER;
 	return slu_core_after(
 		group->counted_ns + unknown_ns(core, group),
-		core->policy->change_ns(group, spent, n_equals(core, group), &core->config));
+		core->policy->change_ns(group, spent, n_equals(core, group, spent), &core->config));
 }
 
 void slu_core_group_enter(struct slu_core *core, struct slu_core_group *group,

@@ -52,13 +52,14 @@ struct slu_core_why {
 
 struct slu_core_group {
 	TAILQ_ENTRY(slu_core_group) link;
+	LIST_ENTRY(slu_core_group) index_link;
 	struct slu_core_clients members;
 	uint64_t id;
 	enum slu_core_state state;
 	struct slu_epoch epoch;
 	uint64_t since_ns;    /* in this state */
 	uint64_t order;	      /* of arrival at WAITING: counts up */
-	uint64_t place;	      /* WAITING: how many groups come before it in the policy's order */
+	uint64_t place;	      /* in the timeline of the last step: so many come before it */
 	uint64_t granted_ns;  /* TURN of this turn */
 	uint64_t running_ns;  /* the slice of this turn began */
 	uint64_t switch_ns;   /* TURN to READY of this turn, without stalls */

@@ -33,7 +33,7 @@ static bool devices_are_valid(const struct slu_core *core, unsigned n, const uns
 	return true;
 }
 
-/* The process is the same, its group is another. */
+/* The process is the same, but its group changed. */
 static void client_regroup(struct slu_core *core, struct slu_core_client *client, uint64_t group_id)
 {
 	struct slu_core_group *from = client->group, *to;
@@ -41,7 +41,7 @@ static void client_regroup(struct slu_core *core, struct slu_core_client *client
 	if (from->id == group_id)
 		return;
 	TAILQ_REMOVE(&from->members, client, member_link);
-	/* before it needs another one: there are as many groups as clients, and not one more */
+	/* before a new group is needed: there are exactly as many groups as clients */
 	if (TAILQ_EMPTY(&from->members))
 		slu_core_group_free(core, from);
 	else
@@ -53,7 +53,7 @@ static void client_regroup(struct slu_core *core, struct slu_core_client *client
 	client->group = to;
 }
 
-/* The first member's word counts; of others that of one which is to go before all. */
+/* The first member sets the priority; later members can only raise it to HIGH. */
 static void take_priority(struct slu_core *core, const struct slu_core_client *client,
 			  enum slu_core_priority priority)
 {
@@ -67,19 +67,77 @@ static void take_priority(struct slu_core *core, const struct slu_core_client *c
 	slu_core_group_begin(core, group);
 }
 
+/* What the core knew of a client before HELLO. */
+struct before {
+	bool is_orphan;
+	unsigned n;
+	struct {
+		unsigned device;
+		uint64_t charge_bytes;
+		struct slu_epoch epoch;
+	} seats[SLU_WIRE_DEVICES_MAX];
+};
+
+static void client_remember(const struct slu_core_client *client, bool is_new,
+			    struct before *ret_before)
+{
+	*ret_before = (struct before){
+		.is_orphan = !is_new && client->standing == SLU_CORE_ORPHAN,
+		.n = client->n_seats,
+	};
+	for (unsigned i = 0; i < client->n_seats; i++) {
+		ret_before->seats[i].device = client->seats[i].device;
+		ret_before->seats[i].charge_bytes = client->seats[i].account.charge_bytes;
+		ret_before->seats[i].epoch = client->seats[i].epoch;
+	}
+}
+
+static uint64_t charge_before(const struct before *before, unsigned device)
+{
+	for (unsigned i = 0; i < before->n; i++)
+		if (before->seats[i].device == device)
+			return before->seats[i].charge_bytes;
+	return 0;
+}
+
+/* An orphan's turn came from the last daemon: unknown here, and it cannot be given twice. */
+static bool turn_was_given(const struct before *before, unsigned device, struct slu_epoch epoch)
+{
+	for (unsigned i = 0; i < before->n; i++)
+		if (before->seats[i].device == device &&
+		    slu_epoch_equal(before->seats[i].epoch, epoch))
+			return true;
+	return before->is_orphan;
+}
+
+static void accounts_question(struct slu_core_client *client, const struct before *before)
+{
+	for (unsigned i = 0; i < client->n_seats; i++)
+		slu_core_account_question(&client->seats[i].account,
+					  charge_before(before, client->seats[i].device));
+	slu_core_account_question(&client->pinned, client->pinned.charge_bytes);
+	slu_core_account_question(&client->pageable, client->pageable.charge_bytes);
+	slu_core_account_question(&client->disk, client->disk.charge_bytes);
+}
+
 static void take_seats(struct slu_core *core, struct slu_core_client *client,
-		       const struct slu_core_join *join)
+		       const struct slu_core_join *join, const struct before *before)
 {
 	const struct slu_msg_hello *hello = join->hello;
 
 	slu_core_client_seat(core, client, hello->n_devices, join->devices);
+	if (join->is_checked)
+		accounts_question(client, before);
 	client->never_pins = hello->n_devices > 0;
+	client->pins_copies = false;
 	for (unsigned i = 0; i < client->n_seats; i++) {
 		const struct slu_hello_device *reported = &hello->devices[i];
 		struct slu_core_seat *seat = &client->seats[i];
 
 		seat->mode = (enum slu_mode)reported->mode;
+		seat->maps_if_larger = join->maps_if_larger && seat->mode == SLU_MODE_MAPPED;
 		client->never_pins &= reported->never_pins != 0;
+		client->pins_copies |= reported->pins_copies != 0;
 		slu_core_account_report(&seat->account, reported->held_bytes,
 					reported->floor_bytes);
 		slu_core_seat_want(seat, core->now_ns,
@@ -94,17 +152,18 @@ static void take_seats(struct slu_core *core, struct slu_core_client *client,
 		slu_core_seat_holds(seat, core->now_ns);
 	}
 	slu_core_account_report(&client->pinned, hello->pinned_held_bytes, 0);
-	slu_core_account_report(&client->backing, hello->backing_held_bytes, 0);
+	slu_core_account_report(&client->pageable, hello->pageable_held_bytes, 0);
 	slu_core_account_report(&client->disk, hello->disk_held_bytes, 0);
 	client->bounds = join->bounds;
 	client->has_disk = hello->version >= 2;
 	client->disk_refused_ns = 0;
 	client->staging_bytes = 0;
+	client->pin_refused_ns = 0;
 	client->pinned_goal_bytes = 0;
 	client->backing_want_bytes = 0;
 }
 
-/* Whether a turn found at HELLO may go on: nobody else has one there, or both fit. */
+/* Whether a turn reported by HELLO may go on: no other group has one there, or both fit. */
 static bool may_adopt(struct slu_core *core, struct slu_core_group *group)
 {
 	struct slu_core_plan plan = { .groups = core->opened, .plus = group, .percent = 100 };
@@ -120,9 +179,19 @@ static bool may_adopt(struct slu_core *core, struct slu_core_group *group)
 	return !is_beside || !slu_core_plan_make(core, &plan, NULL);
 }
 
-static void take_turns(struct slu_core *core, struct slu_core_client *client,
-		       const struct slu_msg_hello *hello)
+/* A turn that this core did not give must end; no group waits for that. */
+static void turn_disown(struct slu_core *core, struct slu_core_client *client,
+			struct slu_core_seat *seat, struct slu_epoch epoch)
 {
+	seat->epoch = epoch;
+	slu_core_send_close(core, client, seat, "its turn was not given by this daemon");
+	seat->epoch = (struct slu_epoch){};
+}
+
+static void take_turns(struct slu_core *core, struct slu_core_client *client,
+		       const struct slu_core_join *join, const struct before *before)
+{
+	const struct slu_msg_hello *hello = join->hello;
 	struct slu_core_group *group = client->group;
 
 	for (unsigned i = 0; i < client->n_seats; i++) {
@@ -130,6 +199,11 @@ static void take_turns(struct slu_core *core, struct slu_core_client *client,
 
 		if (slu_epoch_is_none(reported->epoch))
 			continue;
+		if (join->is_checked &&
+		    !turn_was_given(before, client->seats[i].device, reported->epoch)) {
+			turn_disown(core, client, &client->seats[i], reported->epoch);
+			continue;
+		}
 		if (may_adopt(core, group)) {
 			group->epoch = reported->epoch;
 			group->granted_ns = group->progress_ns = core->now_ns;
@@ -148,6 +222,8 @@ static void take_turns(struct slu_core *core, struct slu_core_client *client,
 int slu_core_hello(struct slu_core *core, uint64_t now_ns, const struct slu_core_join *join)
 {
 	struct slu_core_client *client = slu_core_client_find(core, join->client);
+	bool is_new = !client;
+	struct before before;
 	int r;
 
 	slu_core_set_now(core, now_ns);
@@ -162,13 +238,30 @@ int slu_core_hello(struct slu_core *core, uint64_t now_ns, const struct slu_core
 	}
 	slu_core_queue_forget(&core->queue, client->id);
 	slu_core_client_rename(client, join->name);
+	client_remember(client, is_new, &before);
 	client->standing = SLU_CORE_JOINED;
 	take_priority(core, client, join->priority);
-	take_seats(core, client, join);
-	take_turns(core, client, join->hello);
+	take_seats(core, client, join, &before);
+	take_turns(core, client, join, &before);
 	slu_core_turns_update(core, client->group);
 	slu_core_send_roster(core, client);
 	return 0;
+}
+
+void slu_core_confirm(struct slu_core *core, uint64_t now_ns, uint64_t client_id, unsigned place,
+		      uint64_t bytes)
+{
+	struct slu_core_client *client = slu_core_client_find(core, client_id);
+	struct slu_core_account *account;
+
+	slu_core_set_now(core, now_ns);
+	if (!client || place >= client->n_seats)
+		return;
+	account = &client->seats[place].account;
+	slu_core_account_confirm(account, bytes,
+				 !slu_core_client_is_joined(client) || client->group->is_stuck ||
+					 slu_core_is_silent(core, account));
+	slu_core_send_roster(core, client);
 }
 
 int slu_core_orphan(struct slu_core *core, uint64_t now_ns, const struct slu_core_orphan *orphan)
@@ -189,7 +282,7 @@ int slu_core_orphan(struct slu_core *core, uint64_t now_ns, const struct slu_cor
 	for (unsigned i = 0; i < client->n_seats; i++)
 		slu_core_account_orphan(&client->seats[i].account, orphan->device_bytes[i]);
 	slu_core_account_orphan(&client->pinned, orphan->pinned_bytes);
-	slu_core_account_orphan(&client->backing, orphan->backing_bytes);
+	slu_core_account_orphan(&client->pageable, orphan->backing_bytes);
 	slu_core_account_orphan(&client->disk, orphan->disk_bytes);
 	client->bounds = orphan->bounds;
 	return 0;
@@ -208,7 +301,7 @@ void slu_core_lost(struct slu_core *core, uint64_t now_ns, uint64_t client_id)
 	for (unsigned i = 0; i < client->n_seats; i++)
 		slu_core_account_void(&client->seats[i].account);
 	slu_core_account_void(&client->pinned);
-	slu_core_account_void(&client->backing);
+	slu_core_account_void(&client->pageable);
 	slu_core_account_void(&client->disk);
 	slu_core_turns_update(core, client->group);
 	slu_core_report(core, client->id, "the connection of %s is lost; it keeps what it holds",

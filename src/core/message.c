@@ -28,8 +28,8 @@ static struct slu_core_account *account_at(struct slu_core_client *client, struc
 		return seat ? &seat->account : NULL;
 	case SLU_TIER_PINNED:
 		return &client->pinned;
-	case SLU_TIER_BACKING:
-		return &client->backing;
+	case SLU_TIER_PAGEABLE:
+		return &client->pageable;
 	case SLU_TIER_DISK:
 		return &client->disk;
 	default:
@@ -38,8 +38,8 @@ static struct slu_core_account *account_at(struct slu_core_client *client, struc
 }
 
 /*
- * Rule 34: progress of a fill is bytes placed. Bytes that leave for it count as well: there are
- * only so many of them, and a large unit takes its time.
+ * Rule 34: the progress of a fill is bytes placed. Bytes that leave to make place for it count too:
+ * their number is finite, and a large unit takes time.
  */
 static void note_progress(struct slu_core *core, const struct slu_core_account *account,
 			  uint64_t held_before)
@@ -71,11 +71,14 @@ static int on_sums(struct slu_core *core, struct slu_core_client *client,
 	r = slu_core_account_answer(account, core->now_ns, sums);
 	if (!sums->refused_bytes)
 		note_progress(core, account, before);
-	if (r == 0 && sums->refused_bytes && account->seat) {
+	if (r == 0 && sums->refused_bytes && account->seat &&
+	    slu_core_account_take_refusal(account, core->now_ns, core->config.rise_period_ns)) {
 		slu_core_capacity_refused(account->capacity, core->now_ns);
 		slu_core_report(core, client->id, "the driver refused %s %s", client->name,
 				slu_size_format(size, sums->refused_bytes));
 	}
+	if (r == 0 && sums->refused_bytes && account == &client->pinned)
+		client->pin_refused_ns = core->now_ns;
 	if (r == 0 && sums->refused_bytes && account == &client->disk) {
 		client->disk_refused_ns = core->now_ns;
 		slu_core_report(core, client->id, "the disk is full: %s could not write",
@@ -92,7 +95,7 @@ static int on_want(struct slu_core *core, struct slu_core_client *client,
 {
 	struct slu_core_seat *seat;
 
-	if (want->account.tier == SLU_TIER_BACKING) {
+	if (want->account.tier == SLU_TIER_PAGEABLE) {
 		client->backing_want_bytes = SLU_MIN(want->all_bytes, SLU_CORE_BYTES_MAX);
 		client->backing_least_bytes = client->backing_want_bytes;
 		if (want->min_bytes && want->min_bytes < client->backing_want_bytes)
@@ -107,7 +110,7 @@ static int on_want(struct slu_core *core, struct slu_core_client *client,
 	return 0;
 }
 
-/* The need of a LAUNCH program follows it, and so does the peak that counts beside others. */
+/* The need of a LAUNCH program depends on it, and so does the peak that counts next to others. */
 static void set_runnable(struct slu_core *core, struct slu_core_seat *seat, bool is_runnable)
 {
 	struct slu_msg_want want = seat->want;
@@ -118,7 +121,7 @@ static void set_runnable(struct slu_core *core, struct slu_core_seat *seat, bool
 	seat->is_denied = is_denied;
 }
 
-/* It makes no progress because it lacks what it asked for: that is not idleness. */
+/* A program that lacks the bytes it asked for makes no progress, but it is not idle. */
 static bool waits_for_us(const struct slu_core_seat *seat)
 {
 	const struct slu_core_account *account = &seat->account;

@@ -10,8 +10,8 @@ static struct slu_account account_address(const struct slu_core_account *account
 	if (account->seat)
 		return (struct slu_account){ .tier = SLU_TIER_DEVICE,
 					     .device = account->seat->place };
-	if (account == &account->client->backing)
-		return (struct slu_account){ .tier = SLU_TIER_BACKING };
+	if (account == &account->client->pageable)
+		return (struct slu_account){ .tier = SLU_TIER_PAGEABLE };
 	if (account == &account->client->disk)
 		return (struct slu_account){ .tier = SLU_TIER_DISK };
 	return (struct slu_account){ .tier = SLU_TIER_PINNED };
@@ -106,7 +106,7 @@ void slu_core_send_deny(struct slu_core *core, struct slu_core_client *client,
 
 	if (entry)
 		entry->deny = (struct slu_msg_deny){
-			.account = account_address(seat ? &seat->account : &client->backing),
+			.account = account_address(seat ? &seat->account : &client->pageable),
 			.bytes = bytes,
 		};
 }
@@ -115,7 +115,7 @@ void slu_core_send_line(struct slu_core *core, struct slu_core_client *client)
 {
 	if (client->roster_is_queued)
 		return;
-	/* the line is filled in when it is taken, so one before all later raises is enough */
+	/* the line is filled in when it is taken, so one ahead of all later raises is enough */
 	if (slu_core_queue_push(&core->queue, SLU_CORE_ROSTER_PUT, client->id,
 				"the line of %s changed", client->name))
 		client->roster_is_queued = true;
@@ -124,7 +124,7 @@ void slu_core_send_line(struct slu_core *core, struct slu_core_client *client)
 void slu_core_send_roster(struct slu_core *core, struct slu_core_client *client)
 {
 	bool differs = client->pinned.roster_bytes != client->pinned.charge_bytes ||
-		       client->backing.roster_bytes != client->backing.charge_bytes ||
+		       client->pageable.roster_bytes != client->pageable.charge_bytes ||
 		       client->disk.roster_bytes != client->disk.charge_bytes;
 
 	for (unsigned i = 0; i < client->n_seats; i++)

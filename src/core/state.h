@@ -22,9 +22,13 @@
 
 struct slu_core_group;
 struct slu_core_policy;
+struct slu_core_timeline_turn;
 struct slu_core_victim;
 
 TAILQ_HEAD(slu_core_groups, slu_core_group);
+LIST_HEAD(slu_core_group_bucket, slu_core_group);
+
+#define SLU_CORE_BUCKETS 1024 /* of the indexes by id; a step adds groups, so they never grow */
 
 #define SLU_CORE_DEVICES_MAX 64
 
@@ -33,6 +37,13 @@ struct slu_core_device {
 	struct slu_core_capacity capacity;
 	uint64_t grower;    /* the group that may allocate unmovable memory (sched/grow.h); or 0 */
 	uint64_t grower_ns; /* since then */
+	bool is_contested;  /* in this step: programs take turns there (fit/pinned.h) */
+
+	/* fetching ahead (fit/guess.h) */
+	uint64_t guess_group;	     /* is next there; or 0 */
+	uint64_t guess_bytes;	     /* came ahead for it */
+	uint64_t guess_credit_bytes; /* so many may still come ahead */
+	unsigned guess_sure_percent; /* of the last guesses were right */
 
 	/* while planning */
 	int64_t set_bytes;	 /* for the set */
@@ -54,16 +65,20 @@ struct slu_core {
 	struct slu_core_clients clients;
 	struct slu_core_groups groups;
 	size_t n_clients, n_groups;
+	struct slu_core_client_bucket clients_by_id[SLU_CORE_BUCKETS];
+	struct slu_core_group_bucket groups_by_id[SLU_CORE_BUCKETS];
 	struct slu_core_groups spare_groups; /* with those in use at least as many as clients */
 	size_t n_spare_groups;
 	struct slu_core_device *devices[SLU_CORE_DEVICES_MAX];
 	unsigned n_devices;
-	struct slu_core_capacity pinned, backing, disk;
+	struct slu_core_capacity pinned, pageable, disk;
 	struct slu_core_queue queue;
 
 	/* arrays of a step, allocated when a client joins, so that a step allocates nothing */
 	struct slu_core_group **opened, **waiting;
 	size_t n_opened, n_waiting, n_group_capacity;
+	struct slu_core_timeline_turn *timeline; /* of the last step */
+	size_t n_timeline;
 	struct slu_core_victim *victims;
 	size_t n_victim_capacity;
 	bool is_in_grace;     /* at the last step: no new turn yet */

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Limits by script: who gives, who gets, in what order, and what is learned of the device. */
+/*
+ * Limits by script: which client gives, which gets, in what order, and what the core learns of the
+ * device.
+ */
 
 #include "core/test-script.h"
 
@@ -26,7 +29,7 @@ static void leave(struct script *s, uint64_t client, uint64_t all)
 	assert_int_equal(script_account(s, client, 0).held_bytes, MIB(all));
 }
 
-static void test_rule_1_one_limit_is_unanswered_at_most(void **state)
+static void test_rule_1_at_most_one_limit_is_unanswered(void **state)
 {
 	struct script s;
 
@@ -44,7 +47,7 @@ static void test_rule_1_one_limit_is_unanswered_at_most(void **state)
 	script_end(&s);
 }
 
-static void test_i11_no_more_is_asked_out_than_is_lacking(void **state)
+static void test_i11_no_more_bytes_leave_than_are_lacking(void **state)
 {
 	struct script s;
 
@@ -83,8 +86,7 @@ static void test_the_longest_idle_gives_first_and_one_at_a_time(void **state)
 		script_pass(&s, 20);
 		script_obey(&s, 3, 80, true);
 	}
-	/* 60 lack: 40 of them are asked of the longest idle; the other moves when it has (rule 27)
-	 */
+	/* 60 lack: 40 come from the longest idle; the other moves after it (rule 27) */
 	assert_int_equal(script_limit(&s, 2, 0), 0);
 	assert_true(script_limit(&s, 1, 0) >= 40);
 	script_sums(&s, 1, 0, 40); /* its slack */
@@ -94,7 +96,7 @@ static void test_the_longest_idle_gives_first_and_one_at_a_time(void **state)
 	script_end(&s);
 }
 
-static void test_rule_27_who_makes_no_progress_loses_its_direction(void **state)
+static void test_rule_27_a_mover_without_progress_loses_its_direction(void **state)
 {
 	struct slu_core_config config;
 	struct script s;
@@ -115,7 +117,7 @@ static void test_rule_27_who_makes_no_progress_loses_its_direction(void **state)
 		script_obey(&s, 3, 80, true);
 	}
 	script_sums(&s, 1, 0, 40); /* its slack */
-	script_sums(&s, 2, 0, 40); /* heard it, moves nothing */
+	script_sums(&s, 2, 0, 40); /* it heard the LIMIT, but moves nothing */
 	script_pass(&s, 900);
 	assert_int_equal(script_limit(&s, 1, 0), 40);
 	script_pass(&s, 100);
@@ -123,7 +125,7 @@ static void test_rule_27_who_makes_no_progress_loses_its_direction(void **state)
 	script_end(&s);
 }
 
-static void test_rule_9_bytes_of_a_runner_are_not_asked_for(void **state)
+static void test_rule_9_a_running_program_keeps_its_bytes(void **state)
 {
 	struct script s;
 
@@ -145,7 +147,7 @@ static void test_rule_9_bytes_of_a_runner_are_not_asked_for(void **state)
 	script_end(&s);
 }
 
-static void test_rule_8_a_floor_is_respected_and_the_rest_taken_elsewhere(void **state)
+static void test_rule_8_bytes_below_a_floor_stay_and_others_give_the_rest(void **state)
 {
 	struct script s;
 
@@ -189,7 +191,7 @@ static void test_rule_10_slack_is_not_taken_before_it_could_be_used(void **state
 	script_join_plain(&s, 2, SLU_MODE_ALL);
 	run(&s, 1, 50);
 	assert_true(script_limit(&s, 1, 0) > 50);
-	script_want(&s, 2, 0, 80, true); /* waits for its turn, and is fetched ahead */
+	script_want(&s, 2, 0, 80, true); /* waits for its turn, and its bytes come ahead */
 	assert_true(script_limit(&s, 1, 0) > 50);
 	script_pass(&s, 49);
 	assert_true(script_limit(&s, 1, 0) > 50);
@@ -321,7 +323,7 @@ static void test_a_silent_client_is_reported_and_its_charge_is_a_floor(void **st
 	script_pass(&s, 1000);
 	assert_true(slu_core_view_client(s.core, &cursor, &view));
 	assert_true(view.is_silent);
-	/* the fill that waits for it cannot end: it is closed and says why it waits */
+	/* the fill that waits for it cannot end: it is closed, and says why it waits */
 	script_obey(&s, 2, 90, true);
 	assert_int_equal(script_state(&s, 2), SLU_CORE_WAITING);
 	assert_non_null(strstr(script_group(&s, 2).reason, "silent: one has not answered for"));
@@ -330,7 +332,7 @@ static void test_a_silent_client_is_reported_and_its_charge_is_a_floor(void **st
 	script_end(&s);
 }
 
-/* A holder that was stopped with slack in its hands: what it may hold is nobody else's. */
+/* A holder that was stopped while it had slack: no other client may use what it may hold. */
 static void test_a_silent_holder_counts_with_its_slack(void **state)
 {
 	struct script s;
@@ -345,20 +347,20 @@ static void test_a_silent_holder_counts_with_its_slack(void **state)
 	script_obey(&s, 2, 20, true);
 	assert_int_equal(script_state(&s, 2), SLU_CORE_RUNNING);
 	script_pass(&s, 20);
-	/* needs of 60 and 40 would fit, but it does not answer, so its slack cannot be had */
+	/* needs of 60 and 40 would fit, but it is silent, so its slack cannot be taken back */
 	script_want(&s, 2, 0, 40, true);
 	assert_true(script_account(&s, 1, 0).is_pending);
 	script_pass(&s, 3000);
 	assert_non_null(strstr(script_group(&s, 2).reason, "silent: one has not answered for"));
 	assert_true(script_limit(&s, 2, 0) < 40);
-	/* it goes on */
+	/* it answers again */
 	script_sums(&s, 1, 0, 60);
 	script_obey(&s, 2, 40, true);
 	assert_int_equal(script_limit(&s, 2, 0), 40);
 	script_end(&s);
 }
 
-static void test_rule_28_ahead_takes_nothing_of_who_runs_before(void **state)
+static void test_rule_28_ahead_takes_nothing_from_an_earlier_group(void **state)
 {
 	struct script s;
 
@@ -380,7 +382,7 @@ static void test_rule_28_ahead_takes_nothing_of_who_runs_before(void **state)
 	script_end(&s);
 }
 
-static void test_rule_28_now_beats_ahead_until_the_bytes_are_there(void **state)
+static void test_rule_28_now_beats_ahead_until_the_bytes_arrived(void **state)
 {
 	struct script s;
 
@@ -390,7 +392,7 @@ static void test_rule_28_now_beats_ahead_until_the_bytes_are_there(void **state)
 	script_join_plain(&s, 2, SLU_MODE_ALL);
 	script_want(&s, 1, 0, 60, true);
 	script_want(&s, 2, 0, 80, true);
-	script_sums(&s, 1, 0, 60); /* made, and still under way over the bus */
+	script_sums(&s, 1, 0, 60); /* allocated, and still on their way over the bus */
 	assert_int_equal(script_state(&s, 1), SLU_CORE_FILLING);
 	assert_int_equal(script_limit(&s, 2, 0), 0);
 	script_ready(&s, 1, 0);
@@ -401,7 +403,7 @@ static void test_rule_28_now_beats_ahead_until_the_bytes_are_there(void **state)
 
 static void want_backing(struct script *s, uint64_t client, uint64_t mib)
 {
-	struct slu_message m = { .want = { .account = { SLU_TIER_BACKING, 0 },
+	struct slu_message m = { .want = { .account = { SLU_TIER_PAGEABLE, 0 },
 					   .all_bytes = MIB(mib) } };
 
 	slu_message_stamp(&m, SLU_MSG_WANT);
@@ -415,7 +417,7 @@ static void sums_backing(struct script *s, uint64_t client, uint64_t held_mib)
 
 	script_sums_full(
 		s, client,
-		(struct slu_msg_sums){ .account = { SLU_TIER_BACKING, 0 },
+		(struct slu_msg_sums){ .account = { SLU_TIER_PAGEABLE, 0 },
 				       .seq = limit->seq,
 				       .ceiling_bytes = SLU_MAX(limit->limit_bytes, MIB(held_mib)),
 				       .held_bytes = MIB(held_mib) });
@@ -433,7 +435,7 @@ static void test_rule_4_backing_credit_is_reserved_taken_back_and_denied(void **
 	want_backing(&s, 1, 600);
 	assert_true(s.limits[1][backing].limit.limit_bytes >= MIB(600));
 	sums_backing(&s, 1, 500);
-	want_backing(&s, 2, 480); /* only with what the other one does not use */
+	want_backing(&s, 2, 480); /* possible only with what the other one does not use */
 	assert_null(script_find(&s, 2, SLU_MSG_LIMIT));
 	script_pass(&s, 10);
 	assert_int_equal(s.limits[1][backing].limit.limit_bytes, MIB(500));
@@ -446,19 +448,19 @@ static void test_rule_4_backing_credit_is_reserved_taken_back_and_denied(void **
 	sums_backing(&s, 2, 480);
 	assert_non_null(script_find(&s, 1, SLU_MSG_DENY));
 	assert_int_equal(script_find(&s, 1, SLU_MSG_DENY)->message.deny.account.tier,
-			 SLU_TIER_BACKING);
+			 SLU_TIER_PAGEABLE);
 	script_end(&s);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rule_1_one_limit_is_unanswered_at_most),
-		cmocka_unit_test(test_i11_no_more_is_asked_out_than_is_lacking),
+		cmocka_unit_test(test_rule_1_at_most_one_limit_is_unanswered),
+		cmocka_unit_test(test_i11_no_more_bytes_leave_than_are_lacking),
 		cmocka_unit_test(test_the_longest_idle_gives_first_and_one_at_a_time),
-		cmocka_unit_test(test_rule_27_who_makes_no_progress_loses_its_direction),
-		cmocka_unit_test(test_rule_9_bytes_of_a_runner_are_not_asked_for),
-		cmocka_unit_test(test_rule_8_a_floor_is_respected_and_the_rest_taken_elsewhere),
+		cmocka_unit_test(test_rule_27_a_mover_without_progress_loses_its_direction),
+		cmocka_unit_test(test_rule_9_a_running_program_keeps_its_bytes),
+		cmocka_unit_test(test_rule_8_bytes_below_a_floor_stay_and_others_give_the_rest),
 		cmocka_unit_test(test_rule_10_slack_is_not_taken_before_it_could_be_used),
 		cmocka_unit_test(test_rule_10_a_client_whose_limit_was_lowered_asks_and_gets_again),
 		cmocka_unit_test(test_rule_12_a_fallen_goal_is_sent_though_the_bytes_stay),
@@ -467,8 +469,8 @@ int main(void)
 		cmocka_unit_test(test_rule_17_outsiders_stop_raises_and_bytes_at_rest_leave),
 		cmocka_unit_test(test_a_silent_client_is_reported_and_its_charge_is_a_floor),
 		cmocka_unit_test(test_a_silent_holder_counts_with_its_slack),
-		cmocka_unit_test(test_rule_28_ahead_takes_nothing_of_who_runs_before),
-		cmocka_unit_test(test_rule_28_now_beats_ahead_until_the_bytes_are_there),
+		cmocka_unit_test(test_rule_28_ahead_takes_nothing_from_an_earlier_group),
+		cmocka_unit_test(test_rule_28_now_beats_ahead_until_the_bytes_arrived),
 		cmocka_unit_test(test_rule_4_backing_credit_is_reserved_taken_back_and_denied),
 	};
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The core at its limits: no memory, and as many clients as there may be. */
+/* The core at its limits: no memory, and the largest number of clients. */
 
 #include "lib/test.h"
 
@@ -10,7 +10,7 @@
 #define MANY   256
 #define GIB(n) ((uint64_t)(n) << 30)
 
-/* The n'th allocation of the core fails; 0: none. */
+/* The n-th allocation of the core fails; 0: none. */
 static unsigned fail_in;
 static unsigned n_failed;
 
@@ -123,7 +123,7 @@ static void test_a_core_without_memory_is_not_made(void **state)
 	assert_int_equal(slu_core_new(&config, 0, &core), -EINVAL);
 }
 
-/* Each answers each LIMIT, opens, and wants again when it was closed. */
+/* Each client answers each LIMIT, opens, and wants again after it was closed. */
 static void serve(struct slu_core *core, uint64_t now_ns, uint64_t *held, unsigned *n_ready)
 {
 	struct slu_core_action a;

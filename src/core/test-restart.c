@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Orphans, adoption, lost connections, death: who is there, and what of it is charged. */
+/* Orphans, adoption, lost connections, death: which clients exist, and what they are charged. */
 
 #include "core/test-script.h"
 
@@ -46,7 +46,7 @@ static struct slu_msg_hello rejoining(const struct script *s, uint64_t client, u
 	return hello;
 }
 
-static void test_an_orphan_is_charged_and_no_victim_and_no_turn_is_given_in_the_grace(void **state)
+static void test_an_orphan_is_charged_but_no_victim_and_the_grace_gives_no_turn(void **state)
 {
 	struct script s;
 
@@ -193,7 +193,7 @@ static void test_rule_31_a_lost_client_keeps_its_charge_and_its_turn(void **stat
 	assert_int_equal(account.limit_bytes, MIB(60));
 	assert_true(account.charge_bytes > MIB(60));
 	assert_int_equal(script_state(&s, 1), SLU_CORE_RUNNING);
-	/* nothing is said to it, whatever others need */
+	/* it gets no message, whatever others need */
 	script_forget(&s);
 	script_want(&s, 2, 0, 80, true);
 	script_pass(&s, 5000);
@@ -264,7 +264,7 @@ static void test_i9_death_gives_everything_back_and_lets_the_next_in(void **stat
 	assert_false(s.in_roster[1]);
 	assert_int_equal(script_state(&s, 2), SLU_CORE_FILLING);
 	slu_core_dead(s.core, s.now_ns, 2);
-	slu_core_dead(s.core, s.now_ns, 2); /* a second word changes nothing */
+	slu_core_dead(s.core, s.now_ns, 2); /* a second report changes nothing */
 	script_step(&s);
 	slu_core_view_device(s.core, 0, &device);
 	assert_int_equal(device.charge_bytes, 0);
@@ -309,7 +309,7 @@ static void test_late_and_wrong_messages_are_ignored(void **state)
 	assert_int_equal(slu_core_message(s.core, s.now_ns, 9, &m), SLU_CORE_E_UNKNOWN);
 	slu_core_lost(s.core, s.now_ns, 1);
 	assert_int_equal(slu_core_message(s.core, s.now_ns, 1, &m), SLU_CORE_E_UNKNOWN);
-	/* a device that is not there, the same one twice, a line that is there already */
+	/* an unknown device, the same one twice, a line that exists already */
 	join.devices[1] = 3;
 	assert_int_equal(slu_core_hello(s.core, s.now_ns, &join), -EINVAL);
 	join.devices[1] = 0;
@@ -346,7 +346,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
-			test_an_orphan_is_charged_and_no_victim_and_no_turn_is_given_in_the_grace),
+			test_an_orphan_is_charged_but_no_victim_and_the_grace_gives_no_turn),
 		cmocka_unit_test(test_a_reported_turn_is_adopted),
 		cmocka_unit_test(test_a_second_turn_that_does_not_fit_is_closed),
 		cmocka_unit_test(test_turns_side_by_side_are_both_adopted),

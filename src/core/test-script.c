@@ -75,7 +75,7 @@ static void listen(struct script *s, const struct slu_core_action *a)
 			unsigned device = m->limit.account.device;
 
 			s->limits[a->client][slot(m->limit.account)] = *m;
-			/* a raise stands in the roster before it is sent (rule 32) */
+			/* a raise is in the roster before it is sent (rule 32) */
 			assert_true(s->in_roster[a->client]);
 			if (m->limit.account.tier == SLU_TIER_DEVICE)
 				assert_true(s->roster[a->client].device_bytes[device] >=
@@ -109,7 +109,7 @@ void script_pass(struct script *s, uint64_t ms)
 
 		if (due > end)
 			break;
-		/* a deadline that has come must not be asked for again and again */
+		/* a deadline that has passed must not be requested again and again */
 		n_at_once = due > s->now_ns ? 0 : n_at_once + 1;
 		assert_true(n_at_once < 8);
 		s->now_ns = SLU_MAX(s->now_ns, due);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Turns by script: who is let in, who is closed, and what people are reported. */
+/* Turns by script: which groups are admitted and closed, and what people see. */
 
 #include "core/test-script.h"
 
@@ -124,7 +124,7 @@ static void test_rule_19_a_slice_lasts_its_minimum_of_switches(void **state)
 	script_end(&s);
 }
 
-static void test_a_fill_that_stood_still_makes_no_long_turn(void **state)
+static void test_a_fill_that_stalled_does_not_lengthen_the_turn(void **state)
 {
 	struct slu_core_config config;
 	struct script s;
@@ -137,7 +137,7 @@ static void test_a_fill_that_stood_still_makes_no_long_turn(void **state)
 	script_join_plain(&s, 1, SLU_MODE_ALL);
 	script_join_plain(&s, 2, SLU_MODE_ALL);
 	script_want(&s, 1, 0, 60, true);
-	/* stopped; half a second of it counts, which a large unit may take */
+	/* stopped; half a second of it counts, the time that a large unit may take */
 	script_pass(&s, 4000);
 	script_obey(&s, 1, 60, true);
 	assert_true(was_reported(&s, "one runs, the switch took 500 ms"));
@@ -242,7 +242,7 @@ static void test_rule_22_one_that_cannot_fit_now_is_passed_over(void **state)
 	script_join_plain(&s, 1, SLU_MODE_ALL);
 	script_join_plain(&s, 2, SLU_MODE_ALL);
 	run(&s, 1, 60);
-	slu_core_outsiders(s.core, s.now_ns, 0, MIB(50)); /* 60 are held, so 60 are there */
+	slu_core_outsiders(s.core, s.now_ns, 0, MIB(50)); /* 60 are held, so the device has 60 */
 	script_want(&s, 2, 0, 70, true);
 	assert_non_null(strstr(script_group(&s, 2).reason, "needs 70.0 MiB, the device has 60.0"));
 	script_idle(&s, 1, 0);
@@ -306,7 +306,7 @@ static void test_rule_19_a_launch_program_runs_when_its_window_holds_the_command
 	script_end(&s);
 }
 
-static void test_idle_while_its_bytes_are_coming_in_is_not_idle(void **state)
+static void test_a_program_is_not_idle_while_its_bytes_come_in(void **state)
 {
 	struct script s;
 
@@ -381,7 +381,7 @@ static void test_rule_34_a_fill_without_progress_is_closed(void **state)
 	script_pass(&s, 900);
 	script_sums(&s, 1, 0, 10); /* bytes placed: progress */
 	script_pass(&s, 900);
-	script_sums(&s, 1, 0, 10); /* words said: none */
+	script_sums(&s, 1, 0, 10); /* a report without new bytes: no progress */
 	assert_int_equal(script_state(&s, 1), SLU_CORE_FILLING);
 	script_pass(&s, 100);
 	assert_int_equal(script_state(&s, 1), SLU_CORE_DRAINING);
@@ -438,7 +438,7 @@ static void test_rule_5_an_allocation_too_large_is_denied_and_the_turn_goes_on(v
 	script_end(&s);
 }
 
-static void test_rule_7_nobody_is_denied_for_what_somebody_else_keeps(void **state)
+static void test_rule_7_no_program_is_denied_for_bytes_that_another_keeps(void **state)
 {
 	struct script s;
 
@@ -451,7 +451,7 @@ static void test_rule_7_nobody_is_denied_for_what_somebody_else_keeps(void **sta
 	script_end(&s);
 }
 
-static void test_rule_30_staging_counts_before_anybody_is_let_in(void **state)
+static void test_rule_30_staging_counts_before_admission(void **state)
 {
 	struct slu_core_config config;
 	struct slu_msg_hello hello = script_hello(SLU_MODE_MAPPED, 1);
@@ -462,7 +462,7 @@ static void test_rule_30_staging_counts_before_anybody_is_let_in(void **state)
 	config.pinned_bytes = MIB(40);
 	config.staging_bytes = MIB(4);
 	script_begin(&s, &config, 100);
-	/* 39 MiB beyond the device, one for the largest unit: all that there is, but for staging */
+	/* 39 MiB beyond the device, one for the largest unit: all that staging leaves */
 	hello.devices[0].held_bytes = MIB(100);
 	hello.devices[0].min_bytes = hello.devices[0].all_bytes = MIB(139);
 	hello.devices[0].largest_bytes = MIB(1);
@@ -509,7 +509,7 @@ static void begin_frozen(struct script *s)
 	join_frozen(s, 2);
 }
 
-static void test_rule_26_who_waits_for_one_that_rests_waits_on(void **state)
+static void test_rule_26_no_denial_while_the_keeper_rests(void **state)
 {
 	struct script s;
 
@@ -539,7 +539,7 @@ static void test_rule_26_a_deadlock_of_waiting_programs_is_broken(void **state)
 	assert_non_null(strstr(script_find(&s, 2, SLU_MSG_DENY)->reason,
 			       "others keep the rest, cannot move it and wait as well"));
 
-	/* it asks again, and then it is the turn of the other one to be reported */
+	/* it asks again, and then the other one is denied */
 	script_want_min(&s, 2, 60, 60);
 	script_pass(&s, 5100);
 	assert_int_equal(script_count(&s, 1, SLU_MSG_DENY), 1);
@@ -588,7 +588,7 @@ static void test_a_parked_group_gets_no_turn_and_gives_its_bytes(void **state)
 	script_end(&s);
 }
 
-static void test_a_wish_withdrawn_is_forgotten(void **state)
+static void test_a_withdrawn_request_is_forgotten(void **state)
 {
 	struct script s;
 
@@ -601,27 +601,7 @@ static void test_a_wish_withdrawn_is_forgotten(void **state)
 	script_end(&s);
 }
 
-static void test_the_timeline_has_the_holder_first_and_then_who_waits(void **state)
-{
-	struct script s;
-	uint64_t groups[4], turn_ns[4];
-
-	(void)state;
-	begin_pair(&s, NULL);
-	script_join_plain(&s, 3, SLU_MODE_ALL);
-	script_want(&s, 3, 0, 60, true);
-	s.now_ns += MS(40);
-	script_step(&s);
-	assert_int_equal(slu_core_timeline(s.core, groups, turn_ns, 4), 3);
-	for (unsigned i = 0; i < 3; i++)
-		assert_int_equal(groups[i], i + 1);
-	assert_int_equal(turn_ns[0], MS(30));
-	assert_int_equal(turn_ns[1], MS(100));
-	assert_int_equal(slu_core_timeline(s.core, groups, turn_ns, 2), 2);
-	script_end(&s);
-}
-
-static void test_two_devices_have_a_next_each(void **state)
+static void test_each_device_has_its_own_next_group(void **state)
 {
 	struct slu_msg_hello both = script_hello(SLU_MODE_ALL, 2);
 	struct script s;
@@ -639,7 +619,7 @@ static void test_two_devices_have_a_next_each(void **state)
 	script_sums(&s, 1, 1, 70);
 	script_ready(&s, 1, 1);
 	assert_int_equal(script_state(&s, 1), SLU_CORE_RUNNING);
-	/* the other one wants device 0 only, and waits for the group's turn on both to end */
+	/* the other one wants only device 0, and waits until the group's turn ends on both */
 	script_join_plain(&s, 2, SLU_MODE_ALL);
 	script_want(&s, 2, 0, 50, true);
 	script_pass(&s, 100);
@@ -659,7 +639,7 @@ int main(void)
 		cmocka_unit_test(test_two_that_fit_run_side_by_side_without_a_close),
 		cmocka_unit_test(test_two_that_do_not_fit_alternate),
 		cmocka_unit_test(test_rule_19_a_slice_lasts_its_minimum_of_switches),
-		cmocka_unit_test(test_a_fill_that_stood_still_makes_no_long_turn),
+		cmocka_unit_test(test_a_fill_that_stalled_does_not_lengthen_the_turn),
 		cmocka_unit_test(test_fifo_ends_a_turn_only_when_its_holder_is_idle),
 		cmocka_unit_test(test_idle_alone_closes_nobody),
 		cmocka_unit_test(test_rule_21_between_90_and_100_percent_turns_alternate),
@@ -671,7 +651,7 @@ int main(void)
 			test_rule_19_the_slice_begins_when_the_last_wanting_member_is_ready),
 		cmocka_unit_test(
 			test_rule_19_a_launch_program_runs_when_its_window_holds_the_command),
-		cmocka_unit_test(test_idle_while_its_bytes_are_coming_in_is_not_idle),
+		cmocka_unit_test(test_a_program_is_not_idle_while_its_bytes_come_in),
 		cmocka_unit_test(test_rule_24_a_rest_of_another_epoch_changes_nothing),
 		cmocka_unit_test(
 			test_a_drain_past_its_deadline_is_stuck_and_others_run_in_the_rest),
@@ -680,16 +660,15 @@ int main(void)
 		cmocka_unit_test(test_rule_7_what_never_could_fit_is_denied_at_once_and_once),
 		cmocka_unit_test(
 			test_rule_5_an_allocation_too_large_is_denied_and_the_turn_goes_on),
-		cmocka_unit_test(test_rule_7_nobody_is_denied_for_what_somebody_else_keeps),
-		cmocka_unit_test(test_rule_30_staging_counts_before_anybody_is_let_in),
+		cmocka_unit_test(test_rule_7_no_program_is_denied_for_bytes_that_another_keeps),
+		cmocka_unit_test(test_rule_30_staging_counts_before_admission),
 		cmocka_unit_test(test_rule_26_a_deadlock_is_reported),
-		cmocka_unit_test(test_rule_26_who_waits_for_one_that_rests_waits_on),
+		cmocka_unit_test(test_rule_26_no_denial_while_the_keeper_rests),
 		cmocka_unit_test(test_rule_26_a_deadlock_of_waiting_programs_is_broken),
 		cmocka_unit_test(test_rule_26_a_deadlock_ends_when_bytes_can_leave),
 		cmocka_unit_test(test_a_parked_group_gets_no_turn_and_gives_its_bytes),
-		cmocka_unit_test(test_a_wish_withdrawn_is_forgotten),
-		cmocka_unit_test(test_the_timeline_has_the_holder_first_and_then_who_waits),
-		cmocka_unit_test(test_two_devices_have_a_next_each),
+		cmocka_unit_test(test_a_withdrawn_request_is_forgotten),
+		cmocka_unit_test(test_each_device_has_its_own_next_group),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

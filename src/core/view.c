@@ -11,6 +11,14 @@
 #include "core/sched/sharing.h"
 #include "core/state.h"
 
+bool slu_core_has_turn(const struct slu_core *core, uint64_t client_id, unsigned place)
+{
+	const struct slu_core_client *client = slu_core_client_find(core, client_id);
+
+	return client && place < client->n_seats &&
+	       client->seats[place].phase != SLU_CORE_PHASE_NONE;
+}
+
 static const char *const state_names[_SLU_CORE_STATE_MAX] = {
 	[SLU_CORE_IDLE] = "idle",	  [SLU_CORE_WAITING] = "waiting",
 	[SLU_CORE_FILLING] = "filling",	  [SLU_CORE_RUNNING] = "running",
@@ -25,8 +33,8 @@ const char *slu_core_state_name(enum slu_core_state state)
 void slu_core_view_backing(const struct slu_core *core, struct slu_core_budget_view *ret_memory,
 			   struct slu_core_budget_view *ret_disk)
 {
-	*ret_memory = (struct slu_core_budget_view){ core->backing.usable_bytes,
-						     core->backing.charge_bytes };
+	*ret_memory = (struct slu_core_budget_view){ core->pageable.usable_bytes,
+						     core->pageable.charge_bytes };
 	*ret_disk =
 		(struct slu_core_budget_view){ core->disk.usable_bytes, core->disk.charge_bytes };
 }
@@ -34,6 +42,7 @@ void slu_core_view_backing(const struct slu_core *core, struct slu_core_budget_v
 void slu_core_view_device(const struct slu_core *core, unsigned number,
 			  struct slu_core_device_view *ret_view)
 {
+	const struct slu_core_group *holder = slu_core_sharing_holder(core, number);
 	const struct slu_core_device *device;
 
 	assert(number < core->n_devices);
@@ -46,6 +55,7 @@ void slu_core_view_device(const struct slu_core *core, unsigned number,
 		.overhead_bytes = device->capacity.overhead_bytes,
 		.charge_bytes = device->capacity.charge_bytes,
 		.n_refusals = device->capacity.n_refusals,
+		.holder = holder ? holder->id : 0,
 		.has_turns = slu_core_sharing_has_turns(core, number),
 	};
 	slu_core_sharing_describe(core, number, ret_view->sharing, sizeof(ret_view->sharing));
@@ -63,16 +73,8 @@ static struct slu_core_account_view view_account(const struct slu_core_account *
 	};
 }
 
-bool slu_core_view_client(const struct slu_core *core, size_t *cursor,
-			  struct slu_core_client_view *ret_view)
+static void client_view(const struct slu_core_client *client, struct slu_core_client_view *ret_view)
 {
-	const struct slu_core_client *client = TAILQ_FIRST(&core->clients);
-
-	for (size_t i = 0; client && i < *cursor; i++)
-		client = TAILQ_NEXT(client, link);
-	if (!client)
-		return false;
-	++*cursor;
 	*ret_view = (struct slu_core_client_view){
 		.client = client->id,
 		.group = client->group->id,
@@ -80,10 +82,10 @@ bool slu_core_view_client(const struct slu_core *core, size_t *cursor,
 		.is_orphan = client->standing == SLU_CORE_ORPHAN,
 		.is_lost = client->standing == SLU_CORE_LOST,
 		.is_silent = client->pinned.is_reported_silent ||
-			     client->backing.is_reported_silent || client->disk.is_reported_silent,
+			     client->pageable.is_reported_silent || client->disk.is_reported_silent,
 		.n_devices = client->n_seats,
 		.pinned = view_account(&client->pinned),
-		.backing = view_account(&client->backing),
+		.pageable = view_account(&client->pageable),
 		.disk = view_account(&client->disk),
 	};
 	for (unsigned i = 0; i < client->n_seats; i++) {
@@ -96,10 +98,36 @@ bool slu_core_view_client(const struct slu_core *core, size_t *cursor,
 		ret_view->wants[i] = seat->want;
 		ret_view->facts[i] = seat->facts;
 	}
+}
+
+/* A cursor is 0 at the beginning, then the next record, and this at the end. */
+#define CURSOR_END 1
+
+bool slu_core_view_client(const struct slu_core *core, size_t *cursor,
+			  struct slu_core_client_view *ret_view)
+{
+	const struct slu_core_client *client =
+		*cursor ? (const struct slu_core_client *)*cursor : TAILQ_FIRST(&core->clients);
+
+	if (!client || *cursor == CURSOR_END)
+		return false;
+	client_view(client, ret_view);
+	client = TAILQ_NEXT(client, link);
+	*cursor = client ? (size_t)client : CURSOR_END;
 	return true;
 }
 
-/* For how long a member has left a LIMIT unanswered; 0: none is called silent for it. */
+bool slu_core_view_client_of(const struct slu_core *core, uint64_t id,
+			     struct slu_core_client_view *ret_view)
+{
+	const struct slu_core_client *client = slu_core_client_find(core, id);
+
+	if (client)
+		client_view(client, ret_view);
+	return client != NULL;
+}
+
+/* How long a member has left a LIMIT unanswered; 0: no member is silent. */
 static uint64_t silence_ns(const struct slu_core *core, const struct slu_core_group *group)
 {
 	const struct slu_core_client *client;
@@ -143,7 +171,7 @@ static void describe_keeper(const struct slu_core *core, uint64_t id, char *buf,
 			 slu_core_group_name(group));
 }
 
-/* What is held may still be under way; the program tells what has arrived. */
+/* Held bytes may still be on their way; the program reports what has arrived. */
 static void describe_fill(const struct slu_core_group *group, char *buf, size_t size)
 {
 	const struct slu_core_client *client;
@@ -194,6 +222,9 @@ static void why_describe(const struct slu_core *core, const struct slu_core_grou
 		snprintf(buf, size, "for programs of the last daemon to come back");
 		break;
 	case SLU_CORE_WHY_TURN:
+		/* the group of the decision may have ended since: programs share turns */
+		other = slu_core_sharing_awaited(core, group);
+		name = other ? slu_core_group_name(other) : name;
 		snprintf(buf, size, "for %s's turn to end", name);
 		break;
 	case SLU_CORE_WHY_DRAIN:
@@ -219,18 +250,11 @@ static void why_describe(const struct slu_core *core, const struct slu_core_grou
 	}
 }
 
-bool slu_core_view_group(const struct slu_core *core, size_t *cursor,
-			 struct slu_core_group_view *ret_view)
+static void group_view(const struct slu_core *core, const struct slu_core_group *group,
+		       struct slu_core_group_view *ret_view)
 {
-	const struct slu_core_group *group = TAILQ_FIRST(&core->groups);
-	uint64_t span;
+	uint64_t span = core->now_ns - group->since_ns;
 
-	for (size_t i = 0; group && i < *cursor; i++)
-		group = TAILQ_NEXT(group, link);
-	if (!group)
-		return false;
-	++*cursor;
-	span = core->now_ns - group->since_ns;
 	*ret_view = (struct slu_core_group_view){
 		.group = group->id,
 		.name = slu_core_group_name(group),
@@ -250,43 +274,43 @@ bool slu_core_view_group(const struct slu_core *core, size_t *cursor,
 											      : 0),
 	};
 	why_describe(core, group, ret_view->reason, sizeof(ret_view->reason));
+}
+
+bool slu_core_view_group(const struct slu_core *core, size_t *cursor,
+			 struct slu_core_group_view *ret_view)
+{
+	const struct slu_core_group *group =
+		*cursor ? (const struct slu_core_group *)*cursor : TAILQ_FIRST(&core->groups);
+
+	if (!group || *cursor == CURSOR_END)
+		return false;
+	group_view(core, group, ret_view);
+	group = TAILQ_NEXT(group, link);
+	*cursor = group ? (size_t)group : CURSOR_END;
 	return true;
 }
 
-/* The next by @precedes after @last in one list, NULL at its end. */
-static const struct slu_core_group *group_following(const struct slu_core *core,
-						    const struct slu_core_group *last)
+bool slu_core_view_group_of(const struct slu_core *core, uint64_t id,
+			    struct slu_core_group_view *ret_view)
 {
-	const struct slu_core_group *group, *best = NULL;
+	const struct slu_core_group *group = slu_core_group_find(core, id);
 
-	TAILQ_FOREACH (group, &core->groups, link)
-		if (group->state == SLU_CORE_WAITING && !group->is_parked &&
-		    (!last || core->policy->precedes(last, group)) &&
-		    (!best || core->policy->precedes(group, best)))
-			best = group;
-	return best;
+	if (group)
+		group_view(core, group, ret_view);
+	return group != NULL;
 }
 
-size_t slu_core_timeline(const struct slu_core *core, uint64_t *groups, uint64_t *turn_ns, size_t n)
+uint64_t slu_core_view_beyond_bytes(const struct slu_core *core)
 {
-	const struct slu_core_group *group;
-	size_t i = 0;
+	uint64_t bytes = core->pinned.usable_bytes;
 
-	TAILQ_FOREACH (group, &core->groups, link) {
-		uint64_t length;
+	/* one unit more than is mapped must be free (rule 11) */
+	return slu_sub_floor(bytes - bytes / 16, core->config.staging_bytes);
+}
 
-		if (!slu_core_group_is_open(group) || i == n)
-			continue;
-		length = core->policy->length_ns(group, &core->config);
-		if (group->state == SLU_CORE_RUNNING)
-			length = slu_sub_floor(length, core->now_ns - group->running_ns);
-		groups[i] = group->id;
-		turn_ns[i++] = length;
-	}
-	for (group = group_following(core, NULL); group && i < n;
-	     group = group_following(core, group)) {
-		groups[i] = group->id;
-		turn_ns[i++] = core->policy->length_ns(group, &core->config);
-	}
-	return i;
+enum slu_core_state slu_core_group_state(const struct slu_core *core, uint64_t id)
+{
+	const struct slu_core_group *group = slu_core_group_find(core, id);
+
+	return group ? group->state : SLU_CORE_IDLE;
 }

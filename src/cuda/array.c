@@ -10,23 +10,6 @@
 #include "cuda/real.h"
 #include "cuda/headroom.h"
 
-#define FLAG_SPARSE	      0x40
-#define FLAG_DEFERRED_MAPPING 0x80
-
-/* The two descriptions as the driver's interface defines them. */
-struct flat {
-	size_t width, height;
-	int format;
-	unsigned int n_channels;
-};
-
-struct solid {
-	size_t width, height, depth;
-	int format;
-	unsigned int n_channels;
-	unsigned int flags;
-};
-
 /* What a texel takes. Formats of video take less than the most given here. */
 static uint64_t texel_bits(int format, unsigned n_channels)
 {
@@ -55,20 +38,20 @@ static uint64_t texel_bits(int format, unsigned n_channels)
 }
 
 /* The program gives these their memory itself, piece by piece (cuMemMapArrayAsync). */
-static bool solid_has_no_memory(const struct solid *s)
+static bool solid_has_no_memory(const CUDA_ARRAY3D_DESCRIPTOR *s)
 {
-	return s->flags & (FLAG_SPARSE | FLAG_DEFERRED_MAPPING);
+	return s->Flags & (CUDA_ARRAY3D_SPARSE | CUDA_ARRAY3D_DEFERRED_MAPPING);
 }
 
-static uint64_t solid_bytes(const struct solid *s, unsigned level)
+static uint64_t solid_bytes(const CUDA_ARRAY3D_DESCRIPTOR *s, unsigned level)
 {
 	uint64_t n_texels;
 
 	if (solid_has_no_memory(s))
 		return 0;
-	n_texels = SLU_MAX(s->width >> level, (size_t)1) * SLU_MAX(s->height >> level, (size_t)1) *
-		   SLU_MAX(s->depth >> level, (size_t)1);
-	return n_texels * texel_bits(s->format, SLU_MAX(s->n_channels, 1u)) / 8;
+	n_texels = SLU_MAX(s->Width >> level, (size_t)1) * SLU_MAX(s->Height >> level, (size_t)1) *
+		   SLU_MAX(s->Depth >> level, (size_t)1);
+	return n_texels * texel_bits(s->Format, SLU_MAX(s->NumChannels, 1u)) / 8;
 }
 
 /* Charges what the driver made, and gives back the rest of what was set aside. */
@@ -101,16 +84,16 @@ static void array_charge(struct slu_cuda_device *d, const void *array, uint64_t 
 		r_;                                                                     \
 	})
 
-static uint64_t flat_bytes(const struct flat *f)
+static uint64_t flat_bytes(const CUDA_ARRAY_DESCRIPTOR *f)
 {
-	return solid_bytes(&(struct solid){ .width = f->width,
-					    .height = f->height,
-					    .format = f->format,
-					    .n_channels = f->n_channels },
+	return solid_bytes(&(CUDA_ARRAY3D_DESCRIPTOR){ .Width = f->Width,
+						       .Height = f->Height,
+						       .Format = f->Format,
+						       .NumChannels = f->NumChannels },
 			   0);
 }
 
-static uint64_t mipmap_bytes(const struct solid *s, unsigned n_levels)
+static uint64_t mipmap_bytes(const CUDA_ARRAY3D_DESCRIPTOR *s, unsigned n_levels)
 {
 	uint64_t bytes = 0;
 
@@ -122,21 +105,20 @@ static uint64_t mipmap_bytes(const struct solid *s, unsigned n_levels)
 
 CUresult cuArrayCreate_v2(CUarray *ret_array, const CUDA_ARRAY_DESCRIPTOR *description)
 {
-	return CREATE(cuArrayCreate_v2, flat_bytes((const void *)description), ret_array, ret_array,
-		      description);
+	return CREATE(cuArrayCreate_v2, flat_bytes(description), ret_array, ret_array, description);
 }
 
 CUresult cuArray3DCreate_v2(CUarray *ret_array, const CUDA_ARRAY3D_DESCRIPTOR *description)
 {
-	return CREATE(cuArray3DCreate_v2, solid_bytes((const void *)description, 0), ret_array,
-		      ret_array, description);
+	return CREATE(cuArray3DCreate_v2, solid_bytes(description, 0), ret_array, ret_array,
+		      description);
 }
 
 CUresult cuMipmappedArrayCreate(CUmipmappedArray *ret_array,
 				const CUDA_ARRAY3D_DESCRIPTOR *description, unsigned int n_levels)
 {
-	return CREATE(cuMipmappedArrayCreate, mipmap_bytes((const void *)description, n_levels),
-		      ret_array, ret_array, description, n_levels);
+	return CREATE(cuMipmappedArrayCreate, mipmap_bytes(description, n_levels), ret_array,
+		      ret_array, description, n_levels);
 }
 
 CUresult cuArrayDestroy(CUarray array)

@@ -308,6 +308,32 @@ static void backend_unpin(void *data, void *host, uint64_t bytes)
 		munmap(host, bytes);
 }
 
+/* The pages are there before the driver is asked, which has nothing to do but to lock them. */
+static int backend_pin_copy(void *data, void *host, uint64_t bytes)
+{
+	(void)data;
+	madvise(host, bytes, MADV_POPULATE_WRITE);
+	return slu_cuda_backend_translate(SLU_REAL(cuMemHostRegister_v2)(host, bytes, 0));
+}
+
+/* On a mover's thread, or on a thread of the program that frees the unit. */
+/* Also on a thread of the program that frees memory, which may have no context. */
+static int backend_unpin_copy(void *data, void *host, uint64_t bytes)
+{
+	const struct slu_cuda_device *d = data;
+	CUstreamCaptureMode before = slu_cuda_capture_relax();
+	CUresult r = SLU_REAL(cuCtxPushCurrent_v2)(d->service);
+	CUcontext popped;
+
+	(void)bytes;
+	if (r == CUDA_SUCCESS) {
+		r = SLU_REAL(cuMemHostUnregister)(host);
+		SLU_REAL(cuCtxPopCurrent_v2)(&popped);
+	}
+	slu_cuda_capture_restore(before);
+	return slu_cuda_backend_translate(r);
+}
+
 static CUmemLocation device_host_location(const struct slu_cuda_device *d)
 {
 	return (CUmemLocation){ .type = CU_MEM_LOCATION_TYPE_HOST_NUMA, .id = d->numa_node };
@@ -380,6 +406,8 @@ const struct slu_backend slu_cuda_backend = {
 	.progress = backend_drain,
 	.pin = backend_pin,
 	.unpin = backend_unpin,
+	.pin_copy = backend_pin_copy,
+	.unpin_copy = backend_unpin_copy,
 	.map = backend_map,
 	.unmap = backend_unmap,
 };

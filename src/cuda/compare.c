@@ -81,8 +81,8 @@ static void host_digest(struct slu_extent *e, uint64_t version, const void *host
 }
 
 /* The device's digest becomes the draft; with @host the host copy's is computed meanwhile. */
-static bool extent_hash(struct slu_cuda_comparer *c, struct slu_extent *e, uint64_t version,
-			const void *host)
+static bool extent_hash_taken(struct slu_cuda_comparer *c, struct slu_extent *e, uint64_t version,
+			      const void *host)
 {
 	struct slu_cuda_compared *compared = &e->compared;
 	uint64_t took_ns;
@@ -99,6 +99,18 @@ static bool extent_hash(struct slu_cuda_comparer *c, struct slu_extent *e, uint6
 	return true;
 }
 
+static bool extent_hash(struct slu_cuda_device *d, struct slu_extent *e, uint64_t version,
+			const void *host)
+{
+	bool is_hashed;
+
+	if (!slu_cuda_hasher_take(d))
+		return false;
+	is_hashed = extent_hash_taken(&d->comparer, e, version, host);
+	slu_cuda_hasher_put(d);
+	return is_hashed;
+}
+
 static bool draft_is(const struct slu_cuda_compared *compared, enum slu_cuda_draft state)
 {
 	return compared->draft_state == state && compared->draft_entries == slu_gate_n_entries();
@@ -107,17 +119,17 @@ static bool draft_is(const struct slu_cuda_compared *compared, enum slu_cuda_dra
 int slu_cuda_compare(struct slu_cuda_device *d, struct slu_unit *unit, const void *host,
 		     bool always)
 {
-	struct slu_cuda_comparer *c = &d->comparer;
 	struct slu_extent *e = unit->owner;
 	bool is_equal;
 
 	e->compared.draft_state = SLU_CUDA_DRAFT_NONE;
-	if (!host || !unit->host_version || !extent_is_on_device(e))
+	if (!unit->host_version || !extent_is_on_device(e) ||
+	    (!host && e->compared.version != unit->host_version))
 		return SLU_BACKEND_E_DIFFERENT;
-	if (!slu_cuda_hasher_prepare(&c->hasher) ||
-	    (!always && (!extent_is_due(&e->compared) || !comparer_is_worth_it(c, e->bytes))))
+	if (!always &&
+	    (!extent_is_due(&e->compared) || !comparer_is_worth_it(&d->comparer, e->bytes)))
 		return SLU_BACKEND_E_DIFFERENT;
-	if (!extent_hash(c, e, unit->host_version, host))
+	if (!extent_hash(d, e, unit->host_version, host))
 		return SLU_BACKEND_E_DIFFERENT;
 	is_equal = slu_digest_is_equal(e->compared.draft, e->compared.digest);
 	e->compared.n_skipped = 0;
@@ -127,17 +139,15 @@ int slu_cuda_compare(struct slu_cuda_device *d, struct slu_unit *unit, const voi
 
 void slu_cuda_compare_prepare(struct slu_cuda_device *d, struct slu_unit *unit)
 {
-	struct slu_cuda_comparer *c = &d->comparer;
 	struct slu_extent *e = unit->owner;
 
 	if (unit->moving != SLU_MOVING_OUT || draft_is(&e->compared, SLU_CUDA_DRAFT_FRESH))
 		return;
 	e->compared.draft_state = SLU_CUDA_DRAFT_NONE;
-	if (unit->on_disk || !extent_is_on_device(e) ||
-	    e->compared.n_different >= TRUSTED_DIFFERENT || !slu_cuda_hasher_prepare(&c->hasher) ||
-	    !comparer_is_worth_it(c, e->bytes))
+	if (!extent_is_on_device(e) || e->compared.n_different >= TRUSTED_DIFFERENT ||
+	    !comparer_is_worth_it(&d->comparer, e->bytes))
 		return;
-	extent_hash(c, e, 0, NULL);
+	extent_hash(d, e, 0, NULL);
 }
 
 void slu_cuda_compare_copies(struct slu_unit *unit)

@@ -15,11 +15,12 @@
  *   COPYING -> NONE     [placed]            the copy is whole: the digest is the host copy's
  *
  * A draft of a move that fails never becomes the host copy's: the next move starts from NONE. If
- * there is none, the processor computes the digest when it is needed.
+ * there is none, the processor computes the digest when it is needed; of a host copy on disk it
+ * computes none.
  *
- * The cost is bounded. A comparison is made where the device's digest is faster than a copy, as
- * both were measured on this device, and now and then in spite of that, because the measurement may
- * be out of date. An extent that differed several times in a row is asked less and less often.
+ * The cost is bounded. A comparison is made where the device's digest is faster than a copy
+ * (client/hash-cost.h). An extent that differed several times in a row is asked less and less
+ * often.
  */
 
 #include <stdbool.h>

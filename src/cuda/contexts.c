@@ -4,6 +4,7 @@
 #include "base/util.h"
 #include "cuda/capture.h"
 #include "cuda/memory.h"
+#include "cuda/modules.h"
 #include "cuda/pool.h"
 #include "cuda/real.h"
 #include "cuda/syncer.h"
@@ -138,6 +139,8 @@ CUresult slu_cuda_contexts_end(CUcontext context, bool *ret_stays)
 		return CUDA_ERROR_NOT_SUPPORTED;
 	if (!d && context_is_kept(context))
 		return CUDA_ERROR_INVALID_CONTEXT;
+	if (end != END_KEEP)
+		slu_cuda_modules_forget(context);
 	if (!d || !d->service)
 		return CUDA_SUCCESS;
 	if (end == END_KEEP)
@@ -153,7 +156,9 @@ CUresult slu_cuda_contexts_end(CUcontext context, bool *ret_stays)
 	kept = d->service;
 	if (takes_all)
 		slu_cuda_device_end_service(d);
-	if (end == END_LAST)
+	if (end == END_LAST) {
+		slu_cuda_modules_forget(kept);
 		SLU_REAL(cuCtxDestroy_v2)(kept);
+	}
 	return CUDA_SUCCESS;
 }

@@ -11,6 +11,7 @@
 #include "cuda/contexts.h"
 #include "cuda/foreign.h"
 #include "cuda/frozen.h"
+#include "cuda/modules.h"
 #include "cuda/pool.h"
 #include "cuda/real.h"
 #include "cuda/syncer.h"
@@ -182,6 +183,7 @@ static bool device_serve(struct slu_cuda_device *d, CUcontext context)
 	is_served = service_make(d, context);
 	slu_cuda_device_end_start(d);
 	slu_cuda_foreign_charge_all(d);
+	slu_cuda_modules_charge_all(d);
 	slu_cuda_vmm_take_back(d);
 	return is_served;
 }
@@ -227,6 +229,7 @@ void slu_cuda_device_end_service(struct slu_cuda_device *d)
 	slu_cuda_vmm_hand_over(d);
 	slu_cuda_frozen_forget(d);
 	slu_cuda_foreign_reset(d);
+	slu_cuda_modules_reset(d);
 	slu_cuda_graphmem_reset(d);
 	slu_client_device_remove(d->client);
 	d->client = NULL;

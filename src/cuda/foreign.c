@@ -6,11 +6,11 @@
 #include <sys/queue.h>
 
 #include "cuda/frozen.h"
+#include "cuda/headroom.h"
 #include "cuda/mapping.h"
 #include "cuda/memory.h"
 #include "cuda/real.h"
-#include "cuda/refs.h"
-#include "cuda/headroom.h"
+#include "cuda/table.h"
 
 struct memory {
 	LIST_ENTRY(memory) link;
@@ -20,9 +20,18 @@ struct memory {
 	bool is_charged;
 };
 
-/* All guarded by slu_cuda.lock. */
+/* Guarded by slu_cuda.lock. */
 static LIST_HEAD(, memory) memories;
-static struct slu_refs handles, mappings;
+
+static void memory_hold_locked(void *target)
+{
+	struct memory *m = target;
+
+	m->n_refs++;
+}
+
+static struct slu_cuda_table handles = { .hold_locked = memory_hold_locked };
+static struct slu_cuda_table mappings = { .hold_locked = memory_hold_locked };
 
 static uint64_t memory_key(const struct memory *m)
 {
@@ -63,61 +72,39 @@ static void memory_note(struct slu_cuda_device *d, CUmemGenericAllocationHandle 
 			uint64_t bytes, uint64_t *reserved_bytes)
 {
 	struct memory *m = malloc(sizeof(*m));
-	bool is_noted, is_due;
+	bool is_due;
 
 	if (!m)
 		return;
 	*m = (struct memory){ .device = d, .bytes = bytes, .n_refs = 2 };
+	if (slu_cuda_table_add(&handles, (struct slu_ref){ handle, 1, m })) {
+		free(m);
+		return;
+	}
 	slu_lock_take(&slu_cuda.lock);
-	is_noted = !slu_refs_add(&handles, (struct slu_ref){ handle, 1, m });
-	if (is_noted)
-		LIST_INSERT_HEAD(&memories, m, link);
-	is_due = is_noted && memory_begin_charge_locked(m);
+	LIST_INSERT_HEAD(&memories, m, link);
+	is_due = memory_begin_charge_locked(m);
 	slu_lock_give(&slu_cuda.lock);
 	if (is_due)
 		memory_charge(m, reserved_bytes);
-	if (is_noted)
-		memory_unref(m);
-	else
-		free(m);
+	memory_unref(m);
 }
 
-/* One reference more to what @at in @refs refers to, for the caller. Return: NULL if none is known.
- */
-static struct memory *memory_get(const struct slu_refs *refs, uint64_t at)
+/* What @at in @table refers to, with a reference for the caller; NULL: none is known. */
+static struct memory *memory_get(struct slu_cuda_table *table, uint64_t at)
 {
-	const struct slu_ref *found;
-	struct memory *m = NULL;
+	struct slu_ref ref;
 
-	slu_lock_take(&slu_cuda.lock);
-	found = slu_refs_find(refs, at);
-	if (found) {
-		m = found->target;
-		m->n_refs++;
-	}
-	slu_lock_give(&slu_cuda.lock);
-	return m;
+	return slu_cuda_table_find(table, at, &ref) ? ref.target : NULL;
 }
 
-/* The caller's reference goes into @refs. Where there is no memory for that, it lasts for ever. */
-static void ref_keep(struct slu_refs *refs, struct slu_ref ref)
+/* The caller's reference goes into @table. Where there is no memory for that, it lasts for ever. */
+static void ref_keep(struct slu_cuda_table *table, struct slu_ref ref)
 {
 	int saved = errno;
 
-	slu_lock_take(&slu_cuda.lock);
-	slu_refs_add(refs, ref);
-	slu_lock_give(&slu_cuda.lock);
+	slu_cuda_table_add(table, ref);
 	errno = saved;
-}
-
-static bool ref_take(struct slu_refs *refs, uint64_t at, uint64_t n, struct slu_ref *ret_ref)
-{
-	bool was_there;
-
-	slu_lock_take(&slu_cuda.lock);
-	was_there = slu_refs_take(refs, at, n, ret_ref);
-	slu_lock_give(&slu_cuda.lock);
-	return was_there;
 }
 
 void slu_cuda_foreign_retained(CUmemGenericAllocationHandle handle, uint64_t address)
@@ -130,25 +117,17 @@ void slu_cuda_foreign_retained(CUmemGenericAllocationHandle handle, uint64_t add
 
 bool slu_cuda_foreign_overlaps(uint64_t address, uint64_t bytes)
 {
-	bool does;
-
-	slu_lock_take(&slu_cuda.lock);
-	does = slu_refs_overlaps(&mappings, address, bytes);
-	slu_lock_give(&slu_cuda.lock);
-	return does;
+	return slu_cuda_table_overlaps(&mappings, address, bytes);
 }
 
 uint64_t slu_cuda_foreign_mapped_bytes(uint64_t address)
 {
-	const struct slu_ref *found;
-	uint64_t bytes = 0;
+	struct slu_ref ref;
 
-	slu_lock_take(&slu_cuda.lock);
-	found = slu_refs_find(&mappings, address);
-	if (found)
-		bytes = found->at + found->n - address;
-	slu_lock_give(&slu_cuda.lock);
-	return bytes;
+	if (!slu_cuda_table_find(&mappings, address, &ref))
+		return 0;
+	memory_unref(ref.target);
+	return ref.at + ref.n - address;
 }
 
 void slu_cuda_foreign_charge_all(struct slu_cuda_device *device)
@@ -181,8 +160,7 @@ void slu_cuda_foreign_reset(struct slu_cuda_device *device)
 	slu_lock_give(&slu_cuda.lock);
 }
 
-/* -- the calls ----------------------------------------------------------------------------------
- */
+/* -- the calls -------------------------------------------------------------------------------- */
 
 /* The device if it is SERVED, else NULL: only a device with a service context gets headroom. */
 static struct slu_cuda_device *device_if_served(struct slu_cuda_device *d)
@@ -226,7 +204,7 @@ CUresult slu_cuda_foreign_create(CUmemGenericAllocationHandle *ret_handle, size_
 CUresult slu_cuda_foreign_release(CUmemGenericAllocationHandle handle)
 {
 	struct slu_ref ref;
-	bool is_known = ref_take(&handles, handle, 1, &ref);
+	bool is_known = slu_cuda_table_take(&handles, handle, 1, &ref);
 	CUresult r = SLU_REAL(cuMemRelease)(handle);
 
 	if (!is_known)
@@ -268,7 +246,7 @@ CUresult slu_cuda_foreign_unmap(CUdeviceptr address, size_t bytes)
 	slu_cuda_mapping_end(lock);
 	if (m)
 		memory_unref(m);
-	while (r == CUDA_SUCCESS && ref_take(&mappings, address, bytes, &ref))
+	while (r == CUDA_SUCCESS && slu_cuda_table_take(&mappings, address, bytes, &ref))
 		memory_unref(ref.target);
 	return r;
 }

@@ -17,6 +17,10 @@ struct frozen {
 	struct slu_unit *unit; /* NULL for what the driver pages */
 };
 
+/*
+ * Fixed lists instead of uthash: two notes may have one key for a moment, when the driver gives an
+ * address again before the old note has ended, and a table that never grows needs no memory.
+ */
 #define BUCKETS 256
 
 /* guarded by slu_cuda.lock */

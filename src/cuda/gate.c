@@ -34,6 +34,8 @@ CUresult slu_cuda_gate_enter_slow(struct slu_cuda_device *device)
 	if (gate_pass_by(device))
 		return CUDA_SUCCESS;
 	r = slu_client_enter_slow(device->client);
+	if (r == SLU_CLIENT_E_NO_MEMORY && slu_cuda_hasher_yield(device))
+		r = slu_client_enter_slow(device->client);
 	if (!r)
 		return CUDA_SUCCESS;
 	/* lost contents are no lack of memory */

@@ -1,12 +1,59 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cuda/handle.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
-#include "base/util.h"
 #include "cuda/device.h"
-#include "cuda/mapping.h"
+#include "cuda/range.h"
+#include "cuda/table.h"
+
+static void handle_hold_locked(void *target)
+{
+	struct slu_cuda_handle *h = target;
+
+	h->n_refs++;
+}
+
+/* One reference for each time that the program got a handle. */
+static struct slu_cuda_table handles = { .hold_locked = handle_hold_locked };
+
+CUmemGenericAllocationHandle slu_cuda_handle_value(const struct slu_cuda_handle *handle)
+{
+	return (CUmemGenericAllocationHandle)(uintptr_t)handle;
+}
+
+struct slu_cuda_handle *slu_cuda_handle_get(CUmemGenericAllocationHandle value)
+{
+	struct slu_ref ref;
+
+	return slu_cuda_table_find(&handles, value, &ref) ? ref.target : NULL;
+}
+
+void slu_cuda_handle_unref(struct slu_cuda_handle *handle)
+{
+	bool is_last;
+
+	slu_lock_take(&slu_cuda.lock);
+	is_last = !--handle->n_refs;
+	slu_lock_give(&slu_cuda.lock);
+	if (!is_last)
+		return;
+	slu_cuda_range_free(handle->range);
+	free(handle);
+}
+
+int slu_cuda_handle_give(struct slu_cuda_handle *handle)
+{
+	return slu_cuda_table_add(&handles,
+				  (struct slu_ref){ slu_cuda_handle_value(handle), 1, handle });
+}
+
+struct slu_cuda_handle *slu_cuda_handle_take_back(CUmemGenericAllocationHandle value)
+{
+	struct slu_ref ref;
+
+	return slu_cuda_table_take(&handles, value, 1, &ref) ? ref.target : NULL;
+}
 
 void slu_cuda_handle_begin(struct slu_cuda_handle *handle)
 {
@@ -29,50 +76,6 @@ void slu_cuda_handle_end(struct slu_cuda_handle *handle)
 	slu_lock_give(&slu_cuda.lock);
 }
 
-static size_t extent_number(const struct slu_extent *e)
-{
-	return (size_t)(e - e->range->extents);
-}
-
-/* How much of @e the alias covers; 0: none. */
-static uint64_t alias_part_bytes(const struct slu_alias *a, const struct slu_extent *e)
-{
-	uint64_t offset = e->address - e->range->address;
-
-	return SLU_MIN(e->bytes, slu_sub_floor(a->bytes, offset));
-}
-
-static uint64_t alias_part_address(const struct slu_alias *a, const struct slu_extent *e)
-{
-	return a->address + (e->address - e->range->address);
-}
-
-static CUresult part_unmap(struct slu_alias *a, const struct slu_extent *e)
-{
-	size_t i = extent_number(e);
-	CUresult r;
-
-	if (!a->is_mapped[i])
-		return CUDA_SUCCESS;
-	r = slu_cuda_mapping_remove(e->range->device, alias_part_address(a, e),
-				    alias_part_bytes(a, e));
-	if (r == CUDA_SUCCESS)
-		a->is_mapped[i] = false;
-	return r;
-}
-
-static CUresult part_map(struct slu_alias *a, const struct slu_extent *e,
-			 CUmemGenericAllocationHandle driver_handle)
-{
-	size_t i = extent_number(e);
-
-	if (!alias_part_bytes(a, e) || a->is_mapped[i])
-		return CUDA_SUCCESS;
-	return slu_cuda_mapping_make(e->range->device, alias_part_address(a, e),
-				     alias_part_bytes(a, e), driver_handle, a->access, a->n_access,
-				     &a->is_mapped[i]);
-}
-
 CUresult slu_cuda_handle_map(struct slu_cuda_handle *handle, const struct slu_extent *extent,
 			     CUmemGenericAllocationHandle driver_handle)
 {
@@ -82,7 +85,7 @@ CUresult slu_cuda_handle_map(struct slu_cuda_handle *handle, const struct slu_ex
 	if (!handle)
 		return CUDA_SUCCESS;
 	LIST_FOREACH (a, &handle->aliases, link) {
-		r = part_map(a, extent, driver_handle);
+		r = slu_cuda_alias_map_extent(a, extent, driver_handle);
 		if (r != CUDA_SUCCESS)
 			break;
 	}
@@ -99,151 +102,9 @@ CUresult slu_cuda_handle_unmap(struct slu_cuda_handle *handle, const struct slu_
 	if (!handle)
 		return CUDA_SUCCESS;
 	LIST_FOREACH (a, &handle->aliases, link) {
-		CUresult one = part_unmap(a, extent);
+		CUresult one = slu_cuda_alias_unmap_extent(a, extent);
 
 		r = r == CUDA_SUCCESS ? one : r;
 	}
 	return r;
-}
-
-static CUresult alias_unmap(struct slu_alias *a)
-{
-	const struct slu_range *range = a->handle->range;
-	CUresult r = CUDA_SUCCESS;
-
-	for (size_t i = 0; i < range->n_extents && r == CUDA_SUCCESS; i++)
-		r = part_unmap(a, &range->extents[i]);
-	return r;
-}
-
-/* Where its extents are placed now, it is mapped; the others follow when they are placed. */
-static CUresult alias_map(struct slu_alias *a)
-{
-	const struct slu_range *range = a->handle->range;
-	CUresult r = CUDA_SUCCESS;
-
-	for (size_t i = 0; i < range->n_extents && r == CUDA_SUCCESS; i++)
-		if (range->extents[i].handle)
-			r = part_map(a, &range->extents[i], range->extents[i].handle);
-	if (r != CUDA_SUCCESS)
-		alias_unmap(a);
-	return r;
-}
-
-CUresult slu_cuda_handle_alias_new(struct slu_cuda_handle *handle, uint64_t address, uint64_t bytes,
-				   struct slu_alias **ret_alias)
-{
-	struct slu_alias *a = calloc(1, sizeof(*a) + handle->range->n_extents * sizeof(bool));
-	CUresult r;
-
-	if (!a)
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	a->handle = handle;
-	a->address = address;
-	a->bytes = bytes;
-	slu_cuda_handle_begin(handle);
-	r = alias_map(a);
-	if (r == CUDA_SUCCESS)
-		LIST_INSERT_HEAD(&handle->aliases, a, link);
-	slu_cuda_handle_end(handle);
-	if (r == CUDA_SUCCESS)
-		*ret_alias = a;
-	else
-		free(a);
-	return r;
-}
-
-CUresult slu_cuda_handle_alias_free(struct slu_alias *alias)
-{
-	struct slu_cuda_handle *handle = alias->handle;
-	CUresult r;
-
-	slu_cuda_handle_begin(handle);
-	r = alias_unmap(alias);
-	if (r == CUDA_SUCCESS)
-		LIST_REMOVE(alias, link);
-	else
-		alias_map(alias);
-	slu_cuda_handle_end(handle);
-	if (r == CUDA_SUCCESS)
-		free(alias);
-	return r;
-}
-
-static bool location_is_equal(CUmemLocation a, CUmemLocation b)
-{
-	return a.type == b.type && (a.type != CU_MEM_LOCATION_TYPE_DEVICE || a.id == b.id);
-}
-
-static CUmemAccessDesc *alias_find_access(struct slu_alias *a, CUmemLocation location)
-{
-	for (unsigned i = 0; i < a->n_access; i++)
-		if (location_is_equal(a->access[i].location, location))
-			return &a->access[i];
-	return NULL;
-}
-
-static CUresult alias_note_access(struct slu_alias *a, const CUmemAccessDesc *desc)
-{
-	CUmemAccessDesc *known = alias_find_access(a, desc->location);
-
-	if (!known && a->n_access == SLU_ALIAS_ACCESS_MAX)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (!known)
-		known = &a->access[a->n_access++];
-	*known = *desc;
-	return CUDA_SUCCESS;
-}
-
-/* The end of the run of extents from @first on that are mapped, or of those that are not. */
-static size_t run_end(const struct slu_alias *a, size_t first)
-{
-	size_t end = first + 1;
-
-	while (end < a->handle->range->n_extents && a->is_mapped[end] == a->is_mapped[first])
-		end++;
-	return end;
-}
-
-/* The extents of a run are next to each other, so one call serves them all. */
-static CUresult run_set_access(const struct slu_alias *a, size_t first, size_t end,
-			       const CUmemAccessDesc *descs, size_t n)
-{
-	const struct slu_extent *extents = a->handle->range->extents;
-	uint64_t begin = alias_part_address(a, &extents[first]);
-	uint64_t bytes = alias_part_address(a, &extents[end - 1]) +
-			 alias_part_bytes(a, &extents[end - 1]) - begin;
-
-	return slu_cuda_mapping_set_access(a->handle->range->device, begin, bytes, descs, n);
-}
-
-CUresult slu_cuda_handle_alias_set_access(struct slu_alias *alias, const CUmemAccessDesc *descs,
-					  size_t n)
-{
-	const struct slu_range *range = alias->handle->range;
-	CUresult r = CUDA_SUCCESS;
-	size_t end;
-
-	slu_cuda_handle_begin(alias->handle);
-	for (size_t i = 0; i < range->n_extents && r == CUDA_SUCCESS; i = end) {
-		end = run_end(alias, i);
-		if (alias->is_mapped[i])
-			r = run_set_access(alias, i, end, descs, n);
-	}
-	for (size_t i = 0; i < n && r == CUDA_SUCCESS; i++)
-		r = alias_note_access(alias, &descs[i]);
-	slu_cuda_handle_end(alias->handle);
-	return r;
-}
-
-unsigned long long slu_cuda_handle_alias_access(struct slu_alias *alias, CUmemLocation location)
-{
-	const CUmemAccessDesc *known;
-	unsigned long long flags;
-
-	slu_cuda_handle_begin(alias->handle);
-	known = alias_find_access(alias, location);
-	flags = known ? known->flags : CU_MEM_ACCESS_FLAGS_PROT_NONE;
-	slu_cuda_handle_end(alias->handle);
-	return flags;
 }

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Memory that the program manages with the driver's virtual memory calls, as far as it moves. The
- * handle that cuMemCreate() returns is ours. It names a range of the ledger, at addresses that
+ * Memory that the program maps itself with the driver's virtual memory calls, as far as it moves.
+ * The handle that cuMemCreate() returns is ours. It names a range of the ledger, at addresses that
  * the program never sees and that our copies use; the range's extents move like all others. Each
  * mapping that the program makes is an *alias* of the range: when an extent is placed, on the
  * device or in host memory, it is mapped at its aliases as well, with the access that the program
@@ -26,21 +26,10 @@
 #include <sys/queue.h>
 
 #include "cuabi/cuda-min.h"
+#include "cuda/alias.h"
 #include "cuda/ledger.h"
 
 struct slu_cuda_device;
-
-/* Locations to which a program gives access: devices, and the host. */
-#define SLU_ALIAS_ACCESS_MAX 17
-
-struct slu_alias {
-	LIST_ENTRY(slu_alias) link; /* while the handle is busy */
-	struct slu_cuda_handle *handle;
-	uint64_t address, bytes; /* constant; from the handle's first byte on */
-	unsigned n_access;	 /* while the handle is busy, as the next two */
-	CUmemAccessDesc access[SLU_ALIAS_ACCESS_MAX];
-	bool is_mapped[]; /* by extent of the range */
-};
 
 struct slu_cuda_handle {
 	CUmemAllocationProp prop; /* constant */
@@ -64,19 +53,18 @@ CUresult slu_cuda_handle_map(struct slu_cuda_handle *handle, const struct slu_ex
 			     CUmemGenericAllocationHandle driver_handle);
 CUresult slu_cuda_handle_unmap(struct slu_cuda_handle *handle, const struct slu_extent *extent);
 
+/* The value by which the program knows it. */
+CUmemGenericAllocationHandle slu_cuda_handle_value(const struct slu_cuda_handle *handle);
+
+/* A reference for the caller, or NULL if the program has no such handle of ours. */
+struct slu_cuda_handle *slu_cuda_handle_get(CUmemGenericAllocationHandle value);
+void slu_cuda_handle_unref(struct slu_cuda_handle *handle);
+
 /*
- * A new alias of @bytes at @address. The caller has a reference to @handle, which the alias takes
- * over on success.
+ * The program gets the handle once more: the caller's reference becomes the program's. Return: 0 or
+ * -ENOMEM.
  */
-CUresult slu_cuda_handle_alias_new(struct slu_cuda_handle *handle, uint64_t address, uint64_t bytes,
-				   struct slu_alias **ret_alias);
+int slu_cuda_handle_give(struct slu_cuda_handle *handle);
 
-/* Unmaps and frees it. On failure it is as it was. The reference goes back to the caller. */
-CUresult slu_cuda_handle_alias_free(struct slu_alias *alias);
-
-/* Gives the locations of @descs access to all of the alias, now and whenever it is mapped. */
-CUresult slu_cuda_handle_alias_set_access(struct slu_alias *alias, const CUmemAccessDesc *descs,
-					  size_t n);
-
-/* The access of @location to the alias. */
-unsigned long long slu_cuda_handle_alias_access(struct slu_alias *alias, CUmemLocation location);
+/* The program gives it back once: its reference becomes the caller's. NULL: it is not ours. */
+struct slu_cuda_handle *slu_cuda_handle_take_back(CUmemGenericAllocationHandle value);

@@ -2,7 +2,10 @@
 #include "cuda/hasher.h"
 
 #include "base/util.h"
+#include "cuda/capture.h"
+#include "cuda/device.h"
 #include "cuda/digest-ptx.h"
+#include "cuda/frozen.h"
 #include "cuda/real.h"
 
 #define TRIES_MAX	  256
@@ -10,6 +13,7 @@
 #define SUMS_BYTES	  (SLU_CUDA_DIGEST_GROUPS * SLU_DIGEST_BLOCK)
 #define PROOF_BYTES	  SLU_CUDA_DIGEST_PROOF_BYTES
 #define PROOF_WORD	  0x9e3779b9u
+#define GRANULES	  2 /* one for the code, one for the module's memory */
 
 /* -- loading ---------------------------------------------------------------------------------- */
 
@@ -57,7 +61,8 @@ static void hasher_unload(struct slu_cuda_hasher *h)
 
 void slu_cuda_hasher_init(struct slu_cuda_hasher *h)
 {
-	*h = (struct slu_cuda_hasher){ 0 };
+	*h = (struct slu_cuda_hasher){ .yielded_at_bytes = UINT64_MAX };
+	slu_lock_init(&h->lock, SLU_LOCK_LEAF);
 	if (SLU_REAL(cuStreamCreate)(&h->stream, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS ||
 	    SLU_REAL(cuEventCreate)(&h->before, CU_EVENT_BLOCKING_SYNC) != CUDA_SUCCESS ||
 	    SLU_REAL(cuEventCreate)(&h->after, CU_EVENT_BLOCKING_SYNC) != CUDA_SUCCESS)
@@ -73,22 +78,142 @@ void slu_cuda_hasher_deinit(struct slu_cuda_hasher *h)
 		SLU_REAL(cuEventDestroy_v2)(h->before);
 	if (h->stream)
 		SLU_REAL(cuStreamDestroy_v2)(h->stream);
+	slu_lock_deinit(&h->lock);
 	*h = (struct slu_cuda_hasher){ 0 };
 }
 
-bool slu_cuda_hasher_prepare(struct slu_cuda_hasher *h)
+/* -- its memory ------------------------------------------------------------------------------- */
+
+static uint64_t hasher_key(const struct slu_cuda_hasher *h)
 {
+	return (uint64_t)(uintptr_t)h;
+}
+
+/* Whether the program may own @more bytes and is still offered all that it owns. */
+static bool device_has(const struct slu_cuda_device *d, uint64_t more)
+{
+	return slu_client_device_owned(d->client) + more <= slu_client_device_offered(d->client);
+}
+
+/* Loads it if there is memory for it, and charges that. Others see the bytes as owned meanwhile. */
+static bool hasher_obtain(struct slu_cuda_device *d)
+{
+	struct slu_cuda_hasher *h = &d->comparer.hasher;
+	uint64_t reserved = GRANULES * d->granule_bytes;
 	CUresult r;
 
-	if (h->is_proven || h->n_tries >= TRIES_MAX)
-		return h->is_proven;
+	if (h->n_tries >= TRIES_MAX || !device_has(d, reserved) ||
+	    slu_client_device_owned(d->client) + reserved >= h->yielded_at_bytes ||
+	    !slu_client_device_reserve(d->client, reserved, 0))
+		return false;
 	r = hasher_load(h);
-	h->is_proven = r == CUDA_SUCCESS;
-	if (h->is_proven)
-		return true;
-	hasher_unload(h);
-	h->n_tries = r == CUDA_ERROR_OUT_OF_MEMORY ? h->n_tries + 1 : TRIES_MAX;
+	if (r == CUDA_SUCCESS) {
+		slu_cuda_frozen_add(d, hasher_key(h), reserved, SLU_FROZEN_MODULE, &reserved);
+	} else {
+		hasher_unload(h);
+		h->n_tries = r == CUDA_ERROR_OUT_OF_MEMORY ? h->n_tries + 1 : TRIES_MAX;
+	}
+	slu_client_device_unreserve(d->client, reserved);
+	return r == CUDA_SUCCESS;
+}
+
+/* In whatever context the thread is: it may be one of the program's. */
+static void hasher_give_up(struct slu_cuda_device *d)
+{
+	struct slu_cuda_hasher *h = &d->comparer.hasher;
+	CUstreamCaptureMode before = slu_cuda_capture_relax();
+	CUcontext popped;
+
+	if (SLU_REAL(cuCtxPushCurrent_v2)(d->service) == CUDA_SUCCESS) {
+		hasher_unload(h);
+		SLU_REAL(cuCtxPopCurrent_v2)(&popped);
+	} else {
+		h->n_tries = TRIES_MAX; /* the context is dead */
+	}
+	slu_cuda_capture_restore(before);
+	slu_cuda_frozen_remove(hasher_key(h));
+}
+
+/* -- states ----------------------------------------------------------------------------------- */
+
+/* Return: the state before, or TAKEN: another thread has it. */
+static enum slu_cuda_hasher_state hasher_begin(struct slu_cuda_hasher *h)
+{
+	enum slu_cuda_hasher_state before;
+
+	slu_lock_take(&h->lock);
+	before = (enum slu_cuda_hasher_state)atomic_load(&h->state);
+	atomic_store(&h->state, SLU_CUDA_HASHER_TAKEN);
+	slu_lock_give(&h->lock);
+	return before;
+}
+
+static void hasher_finish(struct slu_cuda_hasher *h, enum slu_cuda_hasher_state state)
+{
+	slu_lock_take(&h->lock);
+	atomic_store(&h->state, (int)state);
+	slu_lock_give(&h->lock);
+}
+
+bool slu_cuda_hasher_take(struct slu_cuda_device *device)
+{
+	struct slu_cuda_hasher *h = &device->comparer.hasher;
+
+	switch (hasher_begin(h)) {
+	case SLU_CUDA_HASHER_TAKEN:
+		return false;
+	case SLU_CUDA_HASHER_LOADED:
+		if (device_has(device, 0))
+			return true;
+		hasher_give_up(device);
+		break;
+	case SLU_CUDA_HASHER_UNLOADED:
+		if (hasher_obtain(device))
+			return true;
+		break;
+	}
+	hasher_finish(h, SLU_CUDA_HASHER_UNLOADED);
 	return false;
+}
+
+void slu_cuda_hasher_put(struct slu_cuda_device *device)
+{
+	hasher_finish(&device->comparer.hasher, SLU_CUDA_HASHER_LOADED);
+}
+
+static bool hasher_yield(struct slu_cuda_device *d, uint64_t at_bytes)
+{
+	struct slu_cuda_hasher *h = &d->comparer.hasher;
+	enum slu_cuda_hasher_state before = hasher_begin(h);
+
+	if (before == SLU_CUDA_HASHER_TAKEN)
+		return false;
+	if (before == SLU_CUDA_HASHER_LOADED) {
+		hasher_give_up(d);
+		h->yielded_at_bytes = at_bytes;
+	}
+	hasher_finish(h, SLU_CUDA_HASHER_UNLOADED);
+	return before == SLU_CUDA_HASHER_LOADED;
+}
+
+bool slu_cuda_hasher_yield(struct slu_cuda_device *device)
+{
+	return atomic_load(&device->comparer.hasher.state) == SLU_CUDA_HASHER_LOADED &&
+	       hasher_yield(device, slu_client_device_owned(device->client));
+}
+
+uint64_t slu_cuda_hasher_bytes(const struct slu_cuda_device *device)
+{
+	return atomic_load(&device->comparer.hasher.state) == SLU_CUDA_HASHER_LOADED
+		       ? GRANULES * device->granule_bytes
+		       : 0;
+}
+
+void slu_cuda_hasher_yield_to_owned(struct slu_cuda_device *device)
+{
+	if (atomic_load(&device->comparer.hasher.state) == SLU_CUDA_HASHER_LOADED &&
+	    !device_has(device, 0))
+		hasher_yield(device, UINT64_MAX);
 }
 
 /* -- digests ---------------------------------------------------------------------------------- */

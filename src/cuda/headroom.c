@@ -31,7 +31,7 @@ bool slu_cuda_headroom_enter(struct slu_cuda_device *d, uint64_t bytes, unsigned
 
 	/* without a daemon no other program gives way: the refusal is final */
 	if (!d || slu_gate_is_inside() || *n_tries == TRIES_MAX ||
-	    !slu_client_device_is_managed(d->client))
+	    !slu_client_device_has_daemon(d->client))
 		return false;
 	/* more than the device has next to a context never fits */
 	if (bytes > slu_client_device_visible(d->client))

@@ -11,6 +11,7 @@
 #include "cuda/capture.h"
 #include "cuda/contexts.h"
 #include "cuda/frozen.h"
+#include "cuda/headroom.h"
 #include "cuda/pool-release.h"
 #include "cuda/pool.h"
 #include "cuda/range.h"
@@ -72,11 +73,14 @@ bool slu_cuda_memory_reserve(struct slu_cuda_device *device, uint64_t bytes, uin
 {
 	CUstreamCaptureMode before;
 
-	if (slu_client_device_reserve(device->client, bytes, 0))
+	if (slu_client_device_reserve(device->client, bytes, 0)) {
+		slu_cuda_hasher_yield_to_owned(device);
 		return true;
+	}
 	before = slu_cuda_capture_relax();
 	slabs_free_empty(device);
 	slu_cuda_capture_restore(before);
+	slu_cuda_hasher_yield(device);
 	slu_cuda_pool_release_unused(device);
 	return slu_client_device_reserve(device->client, bytes, asked_bytes);
 }
@@ -140,6 +144,26 @@ static CUresult context_status(const struct slu_cuda_device *d, CUcontext contex
 	return r == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : r;
 }
 
+/*
+ * Memory that another process may open later (cuIpcGetMemHandle) must be the driver's own: extents
+ * have no such handle. It stays put.
+ */
+static CUresult driver_alloc(struct slu_cuda_device *d, CUdeviceptr *ret_address, size_t bytes)
+{
+	uint64_t reserved = bytes;
+	CUresult r;
+
+	if (!slu_cuda_memory_reserve(d, bytes, bytes))
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	r = SLU_REAL(cuMemAlloc_v2)(ret_address, bytes);
+	SLU_CUDA_HEADROOM_RETRY (d, bytes, r)
+		r = SLU_REAL(cuMemAlloc_v2)(ret_address, bytes);
+	if (r == CUDA_SUCCESS)
+		slu_cuda_frozen_add(d, *ret_address, bytes, SLU_FROZEN_EXPORTED, &reserved);
+	slu_client_device_unreserve(d->client, reserved);
+	return r;
+}
+
 CUresult cuMemAlloc_v2(CUdeviceptr *ret_address, size_t bytes)
 {
 	struct slu_cuda_device *d = slu_cuda_device_here();
@@ -150,7 +174,9 @@ CUresult cuMemAlloc_v2(CUdeviceptr *ret_address, size_t bytes)
 
 	if (!context || !bytes || !ret_address)
 		return SLU_REAL(cuMemAlloc_v2)(ret_address, bytes);
-	if (bytes < d->granule_bytes) {
+	if (slu_client_device_is_exportable(d->client)) {
+		r = driver_alloc(d, ret_address, bytes);
+	} else if (bytes < d->granule_bytes) {
 		r = context_status(d, context);
 		if (r == CUDA_SUCCESS)
 			r = slab_alloc(d, context, bytes, ret_address);

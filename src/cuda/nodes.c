@@ -8,6 +8,7 @@
 #include "cuda/real.h"
 #include "cuda/headroom.h"
 
+/* Fixed lists instead of uthash: a table that never grows needs no memory but the nodes'. */
 #define BUCKETS	  256
 #define NODES_MAX 65536
 

@@ -3,6 +3,7 @@
 
 #include "base/util.h"
 #include "cuda/capture.h"
+#include "cuda/pool-release.h"
 #include "cuda/pool-space.h"
 #include "cuda/range.h"
 
@@ -29,6 +30,10 @@ static CUresult pool_add_segment(struct slu_cuda_pool *pool, uint64_t bytes, uin
 
 	if (!pool_may_grow(pool, bytes))
 		return CUDA_ERROR_OUT_OF_MEMORY;
+	/* what pools keep without need goes before the last of the device is taken */
+	if (slu_client_device_owned(pool->device->client) + bytes >
+	    slu_client_device_visible(pool->device->client))
+		slu_cuda_pool_release_unused(pool->device);
 	r = slu_cuda_range_new_segment(pool->device, bytes, asked_bytes, &range);
 	if (r != CUDA_SUCCESS)
 		return r;

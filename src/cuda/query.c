@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "cuda/addresses.h"
 #include "cuda/capture.h"
 #include "cuda/memory.h"
 #include "cuda/pool.h"
 #include "cuda/real.h"
-#include "cuda/vmm.h"
 
 /* What is known of an address. */
 struct pointer {
@@ -24,9 +24,9 @@ struct pointer {
 
 static bool pointer_find_mapped(CUdeviceptr address, struct pointer *ret_pointer)
 {
-	struct slu_vmm_view view;
+	struct slu_cuda_addresses_view view;
 
-	if (!slu_cuda_vmm_look(address, &view))
+	if (!slu_cuda_addresses_look(address, &view))
 		return false;
 	*ret_pointer = (struct pointer){
 		.base = view.address,
@@ -102,7 +102,8 @@ CUresult cuMemGetInfo_v2(size_t *ret_free, size_t *ret_total)
 	if (!d || !ret_free || !ret_total)
 		return SLU_REAL(cuMemGetInfo_v2)(ret_free, ret_total);
 	*ret_total = slu_client_device_most(d->client);
-	owned = slu_sub_floor(slu_client_device_owned(d->client), slu_cuda_memory_kept_bytes(d));
+	owned = slu_sub_floor(slu_client_device_owned(d->client),
+			      slu_cuda_memory_kept_bytes(d) + slu_cuda_hasher_bytes(d));
 	*ret_free = slu_sub_floor(slu_client_device_offered(d->client), owned);
 	return CUDA_SUCCESS;
 }
@@ -222,7 +223,10 @@ CUresult cuPointerGetAttributes(unsigned int n, CUpointer_attribute *attributes,
 	return CUDA_SUCCESS;
 }
 
-/* Extents move: a handle to their pages would go stale. Better an honest no than a wrong yes. */
+/*
+ * Extents move: a handle to their pages would go stale. Better an honest no than a wrong yes. With
+ * the setting exportable plain allocations are the driver's (memory.c).
+ */
 CUresult cuIpcGetMemHandle(CUipcMemHandle *ret_handle, CUdeviceptr address)
 {
 	struct pointer p;

@@ -37,6 +37,15 @@ void slu_cuda_range_free(struct slu_range *range)
  * @reserved_bytes: the bytes set aside; the unit uses up its part. 0: the unit is headroom for the
  * driver.
  */
+static int extent_new_unit(struct slu_cuda_device *d, struct slu_extent *e,
+			   uint64_t *reserved_bytes, struct slu_unit **ret_unit)
+{
+	if (!*reserved_bytes)
+		return slu_client_unit_new_spare(d->client, e->bytes, e, ret_unit);
+	return slu_client_unit_new_reserved(d->client, e->bytes, SLU_FROZEN_NO, reserved_bytes, e,
+					    ret_unit);
+}
+
 static CUresult extent_make_unit(struct slu_cuda_device *d, struct slu_extent *e,
 				 uint64_t *reserved_bytes)
 {
@@ -44,9 +53,9 @@ static CUresult extent_make_unit(struct slu_cuda_device *d, struct slu_extent *e
 	int r;
 
 	e->compared = (struct slu_cuda_compared){ 0 };
-	r = *reserved_bytes ? slu_client_unit_new_reserved(d->client, e->bytes, SLU_FROZEN_NO,
-							   reserved_bytes, e, &unit)
-			    : slu_client_unit_new_spare(d->client, e->bytes, e, &unit);
+	r = extent_new_unit(d, e, reserved_bytes, &unit);
+	if (r == SLU_CLIENT_E_NO_MEMORY && slu_cuda_hasher_yield(d))
+		r = extent_new_unit(d, e, reserved_bytes, &unit);
 	if (r)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	slu_lock_take(&slu_cuda.lock);

@@ -78,6 +78,10 @@ void slu_cuda_streams_init(struct slu_cuda_streams *s)
 		;
 }
 
+/*
+ * Not uthash: its key would be a copy of stream and thread, hashed byte by byte, with the lock held
+ * by a thread of the program at its first work in a stream.
+ */
 static struct slu_cuda_use **use_bucket(struct slu_cuda_streams *s, CUstream stream,
 					uint64_t thread)
 {

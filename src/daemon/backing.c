@@ -12,10 +12,10 @@
 #include "daemon/cgroup.h"
 #include "wire/path.h"
 
-#define DISK_PARTS  4 /* so much of what is free on the disk, where the settings do not say */
+#define DISK_PARTS  4 /* this part of the free disk space, if the settings do not say */
 #define USER_ID_BIT (UINT64_C(1) << 63) /* keeps users apart from inodes of groups */
 
-/* Return: NULL, or why nothing can go there, in words. */
+/* Return: NULL, or the reason why the folder cannot be used. */
 static const char *folder_fault(const char *folder, bool is_asked_for, bool is_system,
 				struct slu_filesystem *ret_fs)
 {
@@ -25,7 +25,7 @@ static const char *folder_fault(const char *folder, bool is_asked_for, bool is_s
 		return errno == ENOENT ? "the folder does not exist" : "it cannot be looked at";
 	if (!S_ISDIR(st.st_mode))
 		return "it is not a folder";
-	/* whether another user may have files there is seen when one tries */
+	/* another user's permissions show only when that user tries */
 	if (!is_system && access(folder, W_OK | X_OK))
 		return "the user may not create files there";
 	return slu_filesystem_fault(ret_fs, is_asked_for);
@@ -81,7 +81,7 @@ const char *slu_backing_folder_fault(const char *folder, bool is_system)
 	return folder[0] ? folder_fault(folder, true, is_system, &fs) : NULL;
 }
 
-/* What one user may have of @bytes: by default half, where there are others. */
+/* What one user may have of @bytes: by default half on a daemon of several users. */
 static uint64_t user_share(uint64_t asked, uint64_t bytes, bool is_system)
 {
 	return asked ? SLU_MIN(asked, bytes) : is_system ? bytes / 2 : bytes;
@@ -107,9 +107,9 @@ void slu_backing_bounds(const struct slu_backing *backing, pid_t pid, uid_t uid,
 	uint64_t user = USER_ID_BIT | uid;
 
 	*ret_bounds = (struct slu_core_bounds){
-		.n_backing = 1,
+		.n_pageable = 1,
 		.n_disk = 1,
-		.backing = { { user, backing->user_backing_bytes } },
+		.pageable = { { user, backing->user_backing_bytes } },
 		.disk = { { user, backing->user_disk_bytes } },
 	};
 	slu_cgroup_add_process(pid, backing->cgroup_percent, ret_bounds);

@@ -26,7 +26,7 @@ static bool read_text(const char *path, char *ret_text, size_t size)
 	return true;
 }
 
-/* Return: UINT64_MAX for "max", and for what cannot be read. */
+/* Return: UINT64_MAX for "max", and if it cannot be read. */
 static uint64_t read_limit(const char *folder, const char *name)
 {
 	char path[PATH_MAX], text[32], *end;
@@ -39,7 +39,7 @@ static uint64_t read_limit(const char *folder, const char *name)
 	return end == text ? UINT64_MAX : bytes;
 }
 
-/* Above "high" programs are slowed down until they crawl, above the others they are ended. */
+/* Above "high" the kernel slows programs down until they crawl, above the others it ends them. */
 static const char *const files_v2[] = { "memory.max", "memory.high", NULL };
 static const char *const files_v1[] = { "memory.limit_in_bytes", NULL };
 
@@ -54,9 +54,9 @@ static void bound_add(const char *folder, const char *const *files, unsigned per
 
 	for (; *files; files++)
 		bytes = SLU_MIN(bytes, read_limit(folder, *files));
-	if (bytes >= NO_LIMIT || bounds->n_backing == SLU_CORE_BOUNDS_MAX || stat(folder, &s))
+	if (bytes >= NO_LIMIT || bounds->n_pageable == SLU_CORE_BOUNDS_MAX || stat(folder, &s))
 		return;
-	bounds->backing[bounds->n_backing++] = (struct slu_core_bound){
+	bounds->pageable[bounds->n_pageable++] = (struct slu_core_bound){
 		.id = (uint64_t)s.st_ino,
 		.bytes = bytes / 100 * percent,
 	};
@@ -69,7 +69,7 @@ static void add_path(const char *root, const char *path, size_t length, const ch
 	char folder[PATH_MAX];
 	size_t n = strlen(root);
 
-	/* a path that leads out of our own root is one that we cannot see */
+	/* we cannot see a path that leads out of our own root */
 	if (n + length >= sizeof(folder) || path[0] != '/' || memmem(path, length, "..", 2))
 		return;
 	snprintf(folder, sizeof(folder), "%s%.*s", root, (int)length, path);

@@ -21,7 +21,7 @@ static void print_heading(struct printing *p, const char *section)
 	snprintf(p->section, sizeof(p->section), "%s", section);
 }
 
-/* What is to be said of the row beside its meaning. */
+/* What the row needs besides its meaning. */
 static const char *section_note(const struct slu_config_view *view)
 {
 	if (view->is_program)

@@ -2,8 +2,8 @@
 /*
  * A part of config.h: reads settings from files. inih splits lines into names and values; its
  * reader is ours, so that we know the line we are at, see the section ourselves (inih cuts long
- * ones), and can report each line that is neither blank, comment, section nor name = value, where
- * inih tells the first only.
+ * ones), and can report each line that is neither blank, comment, section nor name = value, while
+ * inih reports only the first.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -29,7 +29,7 @@ struct reading {
 	const char *at, *end;
 	unsigned line;
 	char section[SECT_MAX];
-	bool section_is_wrong; /* was reported; what follows in it is not reported again */
+	bool section_is_wrong; /* was reported; the lines in it are not reported again */
 	int r;
 };
 
@@ -47,7 +47,7 @@ static bool section_is_known(struct reading *reading, const char *section)
 	char why[WHY_MAX];
 	struct slu_config scratch = {};
 
-	/* no setting has an empty name, so the answer tells whether the section is one */
+	/* no setting has an empty name, so the answer shows whether the section exists */
 	(void)slu_config_set(&scratch, section, "", "", why, sizeof(why));
 	slu_config_deinit(&scratch);
 	if (!strncmp(why, "expected [", 10)) {
@@ -93,7 +93,7 @@ static char *next_line(char *buf, int size, void *stream)
 	reading->line++;
 	buf[0] = '\0';
 
-	/* without the blanks in front inih cannot take it for a continued value */
+	/* without leading blanks inih cannot take it for a continued value */
 	while (length && (*line == ' ' || *line == '\t')) {
 		line++;
 		length--;
@@ -168,7 +168,7 @@ int slu_config_read_text(struct slu_config *config, const char *path, const char
 	return reading.r < 0 ? slu_fold(reading.r) : reading.r;
 }
 
-/* /dev/null: what people name who want no settings. */
+/* /dev/null: the file that people name to have no settings. */
 static bool is_null(const struct stat *st)
 {
 	return S_ISCHR(st->st_mode) && st->st_rdev == makedev(1, 3);

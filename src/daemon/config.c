@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table, and the settings that are in force. What is done with one value is in setting.c,
- * reading of files in config-read.c, so that this part knows nothing of words and lines.
+ * The table, and the settings that are in force. setting.c handles single values, config-read.c
+ * reads files, so that this part knows nothing of words and lines.
  */
 #include <assert.h>
 #include <errno.h>
@@ -94,6 +94,11 @@ int slu_config_copy(const struct slu_config *from, struct slu_config *ret_config
 	}
 	*ret_config = copy;
 	return 0;
+}
+
+bool slu_config_may_map(const struct slu_config_program *own)
+{
+	return strcmp(own->allow_mapped, "off") != 0;
 }
 
 void slu_config_to_core(const struct slu_config *config, struct slu_core_config *core_config)

@@ -56,7 +56,7 @@ struct slu_config {
 	size_t n_sections;
 };
 
-/* Called for each wrong line: "expected a time such as 250ms or 2s". @line is 0 for the file
+/* Called for each wrong line: "expected a time such as 250ms, 2s or 1h". @line is 0 for the file
  * itself.
  */
 struct slu_config_reporter {
@@ -95,6 +95,9 @@ int slu_config_set(struct slu_config *config, const char *section, const char *n
 /* The settings in force for a program of this name. */
 void slu_config_program(const struct slu_config *config, const char *name,
 			struct slu_config_program *ret_program);
+
+/* Whether a part of the program may be mapped, always or where it is larger than the device. */
+bool slu_config_may_map(const struct slu_config_program *own);
 
 /* Copies the settings that the core has too; auto is 0 there too. */
 void slu_config_to_core(const struct slu_config *config, struct slu_core_config *core_config);

@@ -62,7 +62,7 @@ static void run_verb(struct slu_answer *answer)
 
 /* -- the answer's file ------------------------------------------------------------------------ */
 
-/* In one piece: jansson would write it word by word, and everybody waits for this thread. */
+/* In one piece: jansson would write it word by word while all clients wait for this thread. */
 static int write_reply(int fd, const json_t *reply, uint64_t *ret_bytes)
 {
 	slu_cleanup(slu_freep) char *text = json_dumps(reply, JSON_COMPACT | JSON_SORT_KEYS);
@@ -104,7 +104,7 @@ static int send_answer(struct slu_session *session, const struct slu_answer *ans
 	return 0;
 }
 
-/* Whether an answer lies in the socket that the peer has not read. */
+/* Whether the socket holds an answer that the peer has not read. */
 static bool last_answer_is_unread(const struct slu_session *session)
 {
 	int bytes = 0;
@@ -144,7 +144,7 @@ int slu_control_answer(struct slu_session *session, const struct slu_msg_ask *as
 	};
 	int r;
 
-	/* each answer is a file in flight: one who asks without reading would hold them all */
+	/* each answer is a file in flight: a peer that asks without reading would hold them all */
 	if (last_answer_is_unread(session)) {
 		json_decref(answer.reply);
 		return slu_error(-EBUSY);

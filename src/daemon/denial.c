@@ -9,10 +9,10 @@
 #include "daemon/program.h"
 #include "daemon/server.h"
 
-/* Devices give memory in pieces of this size, and what a program asks for is less. */
+/* Devices give memory in pieces of this size; a program's request may be smaller. */
 #define GRANULE_BYTES (2 * SLU_MIB)
 
-/* A name that a shell takes as one plain word and `set --program` as no pattern. */
+/* A name that a shell takes as one plain word, and `set --program` as no pattern. */
 static const char *word_for(const struct slu_program *program)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -22,7 +22,7 @@ static const char *word_for(const struct slu_program *program)
 	return name[0] && name[0] != '-' && !name[strspn(name, plain)] ? name : "NAME";
 }
 
-/* The next whole unit, as `sluice set` takes it. */
+/* Rounds up to a whole unit that `sluice set` accepts. */
 static void print_enough(char *ret_text, size_t size, uint64_t bytes)
 {
 	uint64_t unit = bytes >> 30 ? UINT64_C(1) << 30 : UINT64_C(1) << 20;
@@ -40,7 +40,7 @@ void slu_denial_excess(struct slu_program *program, uint64_t now_ns,
 	struct slu_config_program own;
 	struct slu_timeline_who who;
 
-	/* history has few records, and other programs want to be in it */
+	/* history has few records, and other programs need some of them */
 	if (program->excess_ns && now_ns < program->excess_ns + SLU_NS_PER_S)
 		return;
 	program->excess_ns = now_ns;
@@ -51,7 +51,11 @@ void slu_denial_excess(struct slu_program *program, uint64_t now_ns,
 		 slu_size_format(asked, excess->asked_bytes),
 		 slu_size_format(owned, excess->owned_bytes),
 		 slu_size_format(may, excess->visible_bytes),
-		 own.visible_bytes ? "" : " = auto: the device's size");
+		 own.visible_bytes ? ""
+		 : slu_config_may_map(&own)
+			 ? " = auto: the device's size, and what memory.pinned can "
+			   "take besides"
+			 : " = auto: the device's size");
 	print_enough(
 		enough, sizeof(enough),
 		slu_round_up(SLU_MIN(excess->asked_bytes, SLU_SERVER_BYTES_MAX), GRANULE_BYTES) +
@@ -61,11 +65,16 @@ void slu_denial_excess(struct slu_program *program, uint64_t now_ns,
 			 "Allow it at least %s ('sluice set --program %s visible_memory %s') and "
 			 "start it again.",
 			 enough, word, enough);
+	else if (slu_config_may_map(&own))
+		snprintf(hint, sizeof(hint),
+			 "Let it use less, or give programs more pinned host memory, which the "
+			 "device reaches slowly: 'sluice set memory.pinned SIZE', and start it "
+			 "again.");
 	else
 		snprintf(hint, sizeof(hint),
 			 "Let it use less, or keep a part of it in host memory, which is slower: "
-			 "'sluice set --program %s visible_memory %s'%s, and start it again.",
-			 word, enough, own.allow_mapped ? "" : ", the same with 'allow_mapped on'");
+			 "'sluice set --program %s allow_mapped auto', and start it again.",
+			 word);
 	slu_log(NOTICE, "program=%s pid=%d, out of memory: %s", program->name, (int)program->pid,
 		reason);
 	slu_program_who(program, &who);
@@ -84,14 +93,16 @@ void slu_denial_deny(struct slu_program *program, uint64_t now_ns, const struct 
 		snprintf(hint, sizeof(hint),
 			 "End programs that you do not need, or raise the budget that the reason "
 			 "names with 'sluice set'.");
-	else if (own.allow_mapped)
-		snprintf(hint, sizeof(hint),
-			 "End what else uses the device ('sluice status'), or let it use less.");
+	else if (slu_config_may_map(&own))
+		snprintf(
+			hint, sizeof(hint),
+			"End what else uses the device ('sluice status'), let it use less, or give "
+			"programs more pinned memory: 'sluice set memory.pinned SIZE'.");
 	else
 		snprintf(
 			hint, sizeof(hint),
 			"End what else uses the device ('sluice status'), let it use less, or keep "
-			"a part of it in host memory: 'sluice set --program %s allow_mapped on', "
+			"a part of it in host memory: 'sluice set --program %s allow_mapped auto', "
 			"and start it again.",
 			word_for(program));
 	slu_program_who(program, &who);

@@ -12,7 +12,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
+#include "base/flock.h"
+#include "base/log.h"
 #include "base/util.h"
 #include "board/board.h"
 #include "core/core.h"
@@ -22,6 +25,7 @@
 #include "daemon/process.h"
 #include "daemon/text.h"
 
+#define LOOK_NS	  (2 * SLU_NS_PER_MS)
 #define TOTAL_MAX (UINT64_C(1) << 46) /* 64 TiB: larger is no device */
 
 struct slu_devices {
@@ -103,35 +107,44 @@ static struct dev_board *find_board(struct slu_devices *devices, const uint8_t u
 
 		if (snprintf(ret_path, size, "%s/%s", folder, entry->d_name) >= (int)size ||
 		    lstat(ret_path, &st) < 0 || !S_ISREG(st.st_mode) ||
-		    dev_board_open(ret_path, NULL, &found))
-			continue;
-		if (memcmp(dev_board_identity(found)->uuid, uuid, 16) != 0) {
-			dev_board_close(found);
+		    dev_board_open_to_look(ret_path, uuid, &found))
 			found = NULL;
-		}
 	}
 	if (dir)
 		closedir(dir);
 	return found;
 }
 
-/* Return: 0 when it is ours now, else REFUSED with the holder named. */
-static int device_lock(int fd, const char *name, int *ret_status, char *ret_why, size_t size)
+/*
+ * Return: 0 if the daemon has the lock now, otherwise REFUSED with the name of the holder. Any user
+ * who can open the file can lock it: a system daemon logs this and goes on.
+ */
+static int device_lock(const struct slu_devices *devices, int fd, const char *name, int *ret_status,
+		       char *ret_why, size_t size)
 {
-	char who[96] = "another daemon", how[32] = "";
+	char who[96] = "another daemon", end[32] = "", path[108], join[160] = "";
 	pid_t pid;
 
 	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
 		return 0;
 	if (errno != EWOULDBLOCK)
 		return slu_error(-errno);
-	if (!slu_process_of_flock(fd, &pid)) {
+	if (!slu_flock_holder(fd, &pid)) {
 		slu_process_describe(pid, who, sizeof(who));
-		snprintf(how, sizeof(how), " ('kill %d')", (int)pid);
+		snprintf(end, sizeof(end), " ('kill %d')", (int)pid);
+		if (!slu_process_socket(pid, path, sizeof(path)))
+			snprintf(join, sizeof(join), " ('--socket %s')", path);
+	}
+	if (devices->is_system) {
+		slu_log(WARNING, "%s is locked by %s, ignoring", name, who);
+		return 0;
 	}
 	*ret_status = EBUSY;
-	snprintf(ret_why, size, "%s is managed by %s already. Join that daemon, or end it first%s.",
-		 name, who, how);
+	/* leave the path out rather than cut it */
+	for (int n = (int)size; n >= (int)size; join[0] = '\0')
+		n = snprintf(ret_why, size,
+			     "%s is managed by %s already. Join that daemon%s, or end it first%s.",
+			     name, who, join, end);
 	return SLU_DEVICES_E_REFUSED;
 }
 
@@ -144,8 +157,8 @@ static bool board_is_current(const struct slu_device *device)
 }
 
 /*
- * Finds what stands for the device and locks it. On success @device has kind, path and the open
- * board or node.
+ * Finds the board or node of the device and locks it. On success @device has kind, path and the
+ * open board or node.
  */
 static int device_claim(struct slu_devices *devices, struct slu_device *device,
 			const struct slu_hello_device *hello, int *ret_status, char *ret_why,
@@ -161,18 +174,19 @@ static int device_claim(struct slu_devices *devices, struct slu_device *device,
 	if (device->board) {
 		const struct dev_board_identity *identity = dev_board_identity(device->board);
 
-		/* what the board says, not what its first user says */
+		/* the board decides, not its first user */
 		snprintf(device->name, sizeof(device->name), "%.*s",
 			 (int)sizeof(identity->name) - 1, identity->name);
 		slu_text_clean(device->name);
 		device->kind = SLU_DEVICE_BOARD;
 		device->total_bytes = identity->capacity_bytes;
-		return slu_fold(device_lock(dev_board_fd(device->board), device->name, ret_status,
-					    ret_why, size));
+		return slu_fold(device_lock(devices, dev_board_fd(device->board), device->name,
+					    ret_status, ret_why, size));
 	}
 
 	if (slu_node_find(devices->root, hello->uuid, hello->pci, device->path,
 			  sizeof(device->path)) == 0) {
+		uint64_t known_bytes = slu_node_total_bytes(devices->root, hello->pci);
 		slu_cleanup(slu_closep) int fd = open(device->path, O_RDONLY | O_CLOEXEC);
 
 		if (fd < 0) {
@@ -181,10 +195,12 @@ static int device_claim(struct slu_devices *devices, struct slu_device *device,
 				 device->path, strerror(errno));
 			return SLU_DEVICES_E_REFUSED;
 		}
-		r = device_lock(fd, device->name, ret_status, ret_why, size);
+		r = device_lock(devices, fd, device->name, ret_status, ret_why, size);
 		if (r)
 			return slu_fold(r);
 		device->kind = SLU_DEVICE_NODE;
+		device->is_sized = known_bytes != 0;
+		device->total_bytes = known_bytes ? known_bytes : hello->total_bytes;
 		device->lock_fd = slu_steal_fd(&fd);
 		return 0;
 	}
@@ -216,7 +232,7 @@ bool slu_device_is_gone(const struct slu_device *device)
 	return device->kind != SLU_DEVICE_NODE && !device->board && !device->n_users;
 }
 
-/* Return: the number that is to be given away, or -ENOSPC. */
+/* Return: the number to reuse, or -ENOSPC. */
 static int find_oldest(const struct slu_devices *devices)
 {
 	const struct slu_device *oldest = NULL;
@@ -232,13 +248,20 @@ static int find_oldest(const struct slu_devices *devices)
 	return oldest ? (int)oldest->number : slu_error(-ENOSPC);
 }
 
-/* A new device for the core. Takes over nothing on failure. */
-static int device_introduce(struct slu_devices *devices, uint64_t now_ns, struct slu_device *device)
+static uint64_t device_divide(const struct slu_devices *devices, struct slu_device *device)
 {
 	uint64_t reserve_bytes = device->total_bytes / 100 * devices->reserve_percent;
-	int r;
 
 	device->usable_bytes = device->total_bytes - reserve_bytes;
+	return reserve_bytes;
+}
+
+/* Adds a new device to the core. Keeps nothing on failure. */
+static int device_introduce(struct slu_devices *devices, uint64_t now_ns, struct slu_device *device)
+{
+	uint64_t reserve_bytes = device_divide(devices, device);
+	int r;
+
 	if (devices->n < SLU_DEVICES_MAX) {
 		r = slu_core_device_add(devices->core, now_ns, device->name, device->usable_bytes,
 					reserve_bytes);
@@ -267,13 +290,52 @@ static void devices_renumber(struct slu_devices *devices)
 			 devices->n);
 }
 
-static struct slu_device *find_known(struct slu_devices *devices, const uint8_t uuid[16])
+/*
+ * A node identifies a card, whatever UUID a program reports for its address. Of several boards the
+ * newest counts: a board made again with another size is another device.
+ */
+static struct slu_device *find_known(struct slu_devices *devices,
+				     const struct slu_hello_device *hello)
 {
-	/* the newest: a board that was made again with another size is another device */
-	for (unsigned i = devices->n; i-- > 0;)
-		if (!memcmp(devices->list[i]->uuid, uuid, 16))
-			return devices->list[i];
+	char path[sizeof(devices->list[0]->path)];
+	bool has_node = !slu_node_find(devices->root, hello->uuid, hello->pci, path, sizeof(path));
+
+	for (unsigned i = devices->n; i-- > 0;) {
+		struct slu_device *device = devices->list[i];
+
+		if (device->kind == SLU_DEVICE_NODE
+			    ? has_node && !strcmp(device->path, path)
+			    : !memcmp(device->uuid, hello->uuid, sizeof(device->uuid)))
+			return device;
+	}
 	return NULL;
+}
+
+/*
+ * If the system does not report the size of a card, programs do. The largest counts: too small a
+ * size would reject programs that fit, and the driver's refusals correct one that is too large.
+ */
+static void device_size(struct slu_devices *devices, uint64_t now_ns, struct slu_device *device,
+			uint64_t total_bytes)
+{
+	uint64_t reserve_bytes;
+
+	if (device->kind != SLU_DEVICE_NODE || device->is_sized ||
+	    total_bytes <= device->total_bytes)
+		return;
+	device->total_bytes = total_bytes;
+	reserve_bytes = device_divide(devices, device);
+	slu_core_device_resize(devices->core, now_ns, device->number, device->usable_bytes,
+			       reserve_bytes);
+}
+
+/* An unused card gets its size from its next user or from the system. */
+static void device_renew(struct slu_devices *devices, uint64_t now_ns, struct slu_device *device)
+{
+	uint64_t reserve_bytes = device_divide(devices, device);
+
+	slu_core_device_renew(devices->core, now_ns, device->number, device->name,
+			      device->usable_bytes, reserve_bytes);
 }
 
 static int claim_new(struct slu_devices *devices, uint64_t now_ns,
@@ -320,7 +382,7 @@ int slu_devices_acquire(struct slu_devices *devices, uint64_t now_ns,
 			const struct slu_hello_device *hello, struct slu_device **ret_device,
 			int *ret_status, char *ret_why, size_t size)
 {
-	struct slu_device *device = find_known(devices, hello->uuid);
+	struct slu_device *device = find_known(devices, hello);
 	int r;
 
 	if (!hello->total_bytes || hello->total_bytes > TOTAL_MAX) {
@@ -334,7 +396,9 @@ int slu_devices_acquire(struct slu_devices *devices, uint64_t now_ns,
 		r = device_claim(devices, device, hello, ret_status, ret_why, size);
 		if (r)
 			return slu_fold(r);
-		if (device->total_bytes != total_bytes) {
+		if (device->kind == SLU_DEVICE_NODE) {
+			device_renew(devices, now_ns, device);
+		} else if (device->total_bytes != total_bytes) {
 			device->total_bytes = total_bytes;
 			device_unclaim(device);
 			device = NULL;
@@ -345,6 +409,7 @@ int slu_devices_acquire(struct slu_devices *devices, uint64_t now_ns,
 		if (r)
 			return slu_fold(r);
 	}
+	device_size(devices, now_ns, device, hello->total_bytes);
 	device->n_users++;
 	*ret_device = device;
 	return 0;
@@ -370,7 +435,9 @@ struct slu_device *slu_devices_get(struct slu_devices *devices, unsigned number)
 }
 
 void slu_devices_look(struct slu_devices *devices, uint64_t now_ns,
-		      bool (*is_client)(void *data, pid_t pid), void *data)
+		      bool (*is_client)(void *data, const struct slu_device *device, pid_t pid,
+					uint64_t bytes),
+		      void *data)
 {
 	struct dev_board_view *view = &devices->view;
 
@@ -380,7 +447,12 @@ void slu_devices_look(struct slu_devices *devices, uint64_t now_ns,
 
 		if (device->board && !device->n_users && !board_is_current(device))
 			forget_board(device);
-		if (!device->board || dev_board_look(device->board, view))
+		if (!device->board)
+			continue;
+		/* a process that keeps the lock makes all clients wait here, but only once */
+		device->is_busy = dev_board_look_within(device->board,
+							device->is_busy ? 0 : LOOK_NS, view) != 0;
+		if (device->is_busy)
 			continue;
 		device->used_bytes = view->used_bytes;
 		device->overhead_bytes = view->overhead_bytes;
@@ -388,7 +460,7 @@ void slu_devices_look(struct slu_devices *devices, uint64_t now_ns,
 		for (unsigned s = 0; s < view->n_slots; s++) {
 			const struct dev_board_slot_view *slot = &view->slots[s];
 
-			if (!slot->bytes || is_client(data, slot->pid))
+			if (!slot->bytes || is_client(data, device, slot->pid, slot->bytes))
 				continue;
 			sum += slot->bytes;
 			if (device->n_outsiders == SLU_DEVICES_OUTSIDERS_MAX)

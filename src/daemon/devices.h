@@ -6,14 +6,16 @@
  * daemon manages a device. The lock is a flock on a file that every daemon can find,
  *
  *   BOARD   the board file of a stand-in device
- *   NODE    the device's node: /dev/nvidia0, /dev/dri/renderD128
+ *   NODE    the device's node: /dev/nvidia0, /dev/dri/renderD128. It tells one card from another,
+ *           whatever UUID programs name
  *   NONE    no file: a device that has neither, such as a processor seen through OpenCL. A private
  *           daemon takes it unlocked; a system daemon refuses it, because a program could have
  *           invented it
  *
- * and is held while the device has users. A device without users keeps its number, by which history
- * knows it, until all numbers are in use: then a new device gets the number of the one that has
- * been free for longest and has no board or node any more.
+ * and is held while the device has users. Anybody who can open the file can lock it, so a system
+ * daemon, which exists once, goes on without the lock. A device without users keeps its number, by
+ * which history knows it, until all numbers are in use: then a new device gets the number of the
+ * one that has been free for longest and has no board or node any more.
  *
  *   FREE -> USED   [slu_devices_acquire]   locked; n_users > 0
  *   USED -> FREE   [slu_devices_release]   the last user has departed; unlocked
@@ -52,12 +54,14 @@ struct slu_device {
 	char name[48];
 	uint64_t total_bytes;
 	uint64_t usable_bytes;
+	bool is_sized; /* NODE: the system tells its size; else the largest that a user names */
 	enum slu_device_kind kind;
 	char path[256]; /* what is locked; empty for NONE */
 	unsigned n_users;
 	uint64_t freed_n;	 /* a count of devices that became free: less is longer ago */
 	int lock_fd;		 /* NODE, while it is used */
 	struct dev_board *board; /* BOARD, also while it is free, for status */
+	bool is_busy;		 /* … its lock was taken when the daemon last looked */
 
 	uint64_t used_bytes;	 /* as the board last reported; 0 without a board */
 	uint64_t overhead_bytes; /* … in addition, by contexts and drivers */
@@ -99,8 +103,10 @@ struct slu_device *slu_devices_get(struct slu_devices *devices, unsigned number)
 bool slu_device_is_gone(const struct slu_device *device);
 
 /*
- * Reads every board and passes on to the core the bytes of contexts, and those of processes for
- * which @is_client is false.
+ * Reads every board and passes on to the core the bytes of contexts, and those of outsiders: of
+ * processes for which @is_client, which hears what each of them has, is false.
  */
 void slu_devices_look(struct slu_devices *devices, uint64_t now_ns,
-		      bool (*is_client)(void *data, pid_t pid), void *data);
+		      bool (*is_client)(void *data, const struct slu_device *device, pid_t pid,
+					uint64_t bytes),
+		      void *data);

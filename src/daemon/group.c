@@ -16,15 +16,21 @@ struct slu_group *slu_group_find(struct slu_server *server, uint64_t id)
 {
 	struct slu_group *group;
 
-	LIST_FOREACH (group, &server->groups, entry)
+	LIST_FOREACH (group, &server->groups_by_id[id % SLU_SERVER_BUCKETS], id_entry)
 		if (group->id == id)
 			return group;
 	return NULL;
 }
 
+static void group_list(struct slu_server *server, struct slu_group *group)
+{
+	LIST_INSERT_HEAD(&server->groups, group, entry);
+	LIST_INSERT_HEAD(&server->groups_by_id[group->id % SLU_SERVER_BUCKETS], group, id_entry);
+}
+
 static uint64_t free_id(struct slu_server *server, uint64_t wish)
 {
-	/* small numbers are nobody's: the command draws 64 bits at random */
+	/* no run has a small number: the command draws 64 bits at random */
 	uint64_t id = wish ? wish : server->last_client + 1;
 
 	while (!id || slu_group_find(server, id))
@@ -53,7 +59,7 @@ int slu_group_join(struct slu_server *server, uid_t uid, uint64_t wire, uint64_t
 		group->id = free_id(server, id ? id : wire);
 		group->wire = wire;
 		group->uid = uid;
-		LIST_INSERT_HEAD(&server->groups, group, entry);
+		group_list(server, group);
 	}
 	group->n_members++;
 	*ret_group = group;
@@ -72,7 +78,7 @@ int slu_group_split(struct slu_server *server, uid_t uid, uint64_t wire, uint64_
 	group->is_split = true;
 	group->uid = uid;
 	group->n_members = 1;
-	LIST_INSERT_HEAD(&server->groups, group, entry);
+	group_list(server, group);
 	*ret_group = group;
 	return 0;
 }
@@ -83,11 +89,12 @@ void slu_group_leave(struct slu_group *group)
 	if (--group->n_members)
 		return;
 	LIST_REMOVE(group, entry);
+	LIST_REMOVE(group, id_entry);
 	slu_charge_give(&group->charge);
 	free(group);
 }
 
-/* What else its line says stays. */
+/* The rest of its line stays. */
 static void write_parked(const struct slu_program *program)
 {
 	struct slu_roster *roster = program->server->roster;
@@ -135,14 +142,16 @@ static int waits_compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-uint64_t slu_group_wait_p99_ns(const struct slu_group *group)
+uint64_t slu_group_wait_p99_ns(const struct slu_group *group, uint64_t now_ns)
 {
 	unsigned n = SLU_MIN(group->n_waits, (unsigned)SLU_GROUP_WAITS_MAX);
-	uint64_t sorted[SLU_GROUP_WAITS_MAX];
+	uint64_t sorted[SLU_GROUP_WAITS_MAX + 1];
 
+	memcpy(sorted, group->waits_ns, n * sizeof(sorted[0]));
+	if (group->waiting_since_ns && !group->is_parked)
+		sorted[n++] = slu_sub_floor(now_ns, group->waiting_since_ns);
 	if (!n)
 		return 0;
-	memcpy(sorted, group->waits_ns, n * sizeof(sorted[0]));
 	qsort(sorted, n, sizeof(sorted[0]), waits_compare);
 	return sorted[(n * 99 + 99) / 100 - 1];
 }

@@ -25,9 +25,10 @@ struct slu_server;
 
 struct slu_group {
 	LIST_ENTRY(slu_group) entry; /* server->groups */
-	uint64_t id;		     /* the core's */
-	uint64_t wire;		     /* HELLO's; 0: a program of its own */
-	bool is_split;		     /* from the group of its run: not joined by that number */
+	LIST_ENTRY(slu_group) id_entry;
+	uint64_t id;   /* the core's */
+	uint64_t wire; /* HELLO's; 0: a program of its own */
+	bool is_split; /* from the group of its run: not joined by that number */
 	bool is_parked;
 	uid_t uid;
 	unsigned n_members;
@@ -61,4 +62,6 @@ struct slu_group *slu_group_find(struct slu_server *server, uint64_t id);
 
 /* Notes waits that ended, from the core's view. */
 void slu_group_observe(struct slu_group *group, uint64_t now_ns, enum slu_core_state state);
-uint64_t slu_group_wait_p99_ns(const struct slu_group *group);
+
+/* Of its last waits and of the present one, as long as that is by now. */
+uint64_t slu_group_wait_p99_ns(const struct slu_group *group, uint64_t now_ns);

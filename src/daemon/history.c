@@ -47,19 +47,21 @@ static json_t *make_refusal(const struct slu_control_view *view,
 	return made;
 }
 
-/* The reason may name whoever waited, also one who is gone by now: it is for masters. */
+/* The reason may name programs that waited, even dead ones: it is for masters only. */
 static json_t *make_turn(const struct slu_control_view *view, const struct slu_timeline_turn *turn)
 {
 	json_t *made = make_who(view, &turn->who);
 	const struct slu_server *server = view->server;
+	bool is_seen = slu_control_may_see(view, turn->who.uid);
 
-	json_object_update_new(made, json_pack("{s:i, s:I, s:I, s:I, s:I, s:I, s:s}", "device",
+	json_object_update_new(made, json_pack("{s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:s}", "device",
 					       (int)slu_order_index(server->devices, turn->device),
 					       "begin_ms", ms(server, turn->granted_ns), "ready_ms",
 					       ms(server, turn->ready_ns), "closing_ms",
 					       ms(server, turn->closing_ns), "end_ms",
-					       ms(server, turn->end_ns), "epoch",
-					       (json_int_t)turn->epoch.counter, "reason",
+					       ms(server, turn->end_ns), "present_bytes",
+					       is_seen ? (json_int_t)turn->present_bytes : 0,
+					       "epoch", (json_int_t)turn->epoch.counter, "reason",
 					       view->is_master ? turn->reason : ""));
 	return made;
 }
@@ -77,7 +79,7 @@ static json_t *make_move(const struct slu_control_view *view, const struct slu_t
 	return made;
 }
 
-/* The reason speaks of the program and the device alone, so its owner may have it as well. */
+/* The reason names only the program and the device, so the owner may see it as well. */
 static json_t *make_denial(const struct slu_control_view *view,
 			   const struct slu_timeline_denial *denial)
 {

@@ -2,7 +2,7 @@
 /*
  * A part of program.h: how a process becomes a program: by HELLO, for the first time or again, or
  * by its line in the roster. A HELLO is checked, its devices are acquired, all or none, and only
- * then is anything changed: one that is refused leaves what was known of the process as it was.
+ * then is anything changed: a rejected HELLO leaves what was known of the process as it was.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -72,7 +72,7 @@ static const char *hello_fault(const struct slu_msg_hello *hello)
 	if (!hello->n_devices)
 		return "the program named no device.";
 	if (hello->pinned_held_bytes > SLU_SERVER_BYTES_MAX ||
-	    hello->backing_held_bytes > SLU_SERVER_BYTES_MAX ||
+	    hello->pageable_held_bytes > SLU_SERVER_BYTES_MAX ||
 	    hello->disk_held_bytes > SLU_SERVER_BYTES_MAX)
 		return "the program claims to hold more than a device can have.";
 	for (unsigned d = 0; d < hello->n_devices; d++) {
@@ -117,8 +117,8 @@ static int acquire_devices(struct slu_server *server, uint64_t now_ns,
 }
 
 /*
- * What the core is to believe of @hello: a program that could map the rest of its memory, and may
- * not by its settings, needs all of it on the device.
+ * The HELLO for the core: a program that could map the rest of its memory, but may not by its
+ * settings, needs all of it on the device.
  */
 static struct slu_msg_hello as_settings_allow(const struct slu_program *program,
 					      const struct slu_msg_hello *hello)
@@ -127,10 +127,18 @@ static struct slu_msg_hello as_settings_allow(const struct slu_program *program,
 	struct slu_config_program own;
 
 	slu_config_program(&program->server->config, program->name, &own);
-	for (unsigned d = 0; d < copy.n_devices && !own.allow_mapped; d++)
+	for (unsigned d = 0; d < copy.n_devices && !slu_config_may_map(&own); d++)
 		if (copy.devices[d].mode == SLU_MODE_MAPPED)
 			copy.devices[d].mode = SLU_MODE_ALL;
 	return copy;
+}
+
+static bool maps_if_larger(const struct slu_program *program)
+{
+	struct slu_config_program own;
+
+	slu_config_program(&program->server->config, program->name, &own);
+	return !strcmp(own.allow_mapped, "auto");
 }
 
 static enum slu_core_priority priority_of(const struct slu_program *program)
@@ -154,25 +162,21 @@ static int program_enroll(struct slu_program *program, uint64_t now_ns,
 		.name = program->name,
 		.hello = &allowed,
 		.priority = priority_of(program),
+		.is_checked = program->server->options.is_system,
+		.maps_if_larger = maps_if_larger(program),
 	};
-	struct slu_core_orphan charges = {
-		.n_devices = program->n_devices,
-		.pinned_bytes = hello->pinned_held_bytes,
-		.backing_bytes = hello->backing_held_bytes,
-		.disk_bytes = hello->disk_held_bytes,
-	};
+	struct slu_core_orphan charges = { .n_devices = program->n_devices };
 	int r;
 
-	for (unsigned d = 0; d < program->n_devices; d++) {
+	for (unsigned d = 0; d < program->n_devices; d++)
 		join.devices[d] = program->devices[d].device->number;
-		charges.device_bytes[d] = hello->devices[d].held_bytes;
-	}
 	slu_backing_bounds(&program->server->backing, program->pid, program->uid, &join.bounds);
-	r = slu_program_write(program, &charges);
+	/* reserves its line; the core writes the charges that it believes */
+	r = program->slot < 0 ? slu_program_write(program, &charges) : 0;
 	return r ? slu_fold(r) : slu_fold(slu_core_hello(program->server->core, now_ns, &join));
 }
 
-/* A process that was not known: program, group. */
+/* Creates program and group of an unknown process. */
 static int program_admit(struct slu_session *session, const struct slu_msg_hello *hello,
 			 uint64_t start, int pidfd, struct slu_program **ret_program,
 			 int *ret_status, char *ret_why, size_t size)
@@ -215,7 +219,10 @@ static int program_identify(struct slu_session *session, const struct slu_msg_he
 		return join_refuse(ESRCH, "the program that connected has ended.", ret_status,
 				   ret_why, size);
 	}
-	/* a pid used again before we heard of the death of the one before: on_death is under way */
+	/*
+	 * the pid was reused before we heard of the death of its last process: on_death is under
+	 * way
+	 */
 	if (!program || program->start != start)
 		return slu_fold(program_admit(session, hello, start, pidfd, ret_program, ret_status,
 					      ret_why, size));
@@ -227,7 +234,7 @@ static int program_identify(struct slu_session *session, const struct slu_msg_he
 	return 0;
 }
 
-/* A turn that it brought along, from before a restart or a lost connection. */
+/* A turn from before a restart or a lost connection. */
 static void note_adopted(struct slu_program *program, uint64_t now_ns,
 			 const struct slu_msg_hello *hello)
 {
@@ -238,6 +245,8 @@ static void note_adopted(struct slu_program *program, uint64_t now_ns,
 	for (unsigned d = 0; d < program->n_devices; d++) {
 		struct slu_program_device *own = &program->devices[d];
 
+		if (!slu_core_has_turn(program->server->core, program->id, d))
+			own->epoch = (struct slu_epoch){};
 		if (slu_epoch_is_none(own->epoch))
 			continue;
 		own->turn = slu_timeline_granted(timeline, now_ns, &who, own->device->number,
@@ -308,9 +317,9 @@ int slu_program_join(struct slu_session *session, const struct slu_msg_hello *he
 }
 
 /*
- * The devices that the line names, as far as they can be had: one that another daemon has taken
- * meanwhile, or that is gone, is left out. The line in the roster keeps all of them, so nothing is
- * forgotten if the device comes back before the program does.
+ * The devices that the line names, as far as they are available: it leaves out a device that
+ * another daemon has taken meanwhile, or that is gone. The line in the roster keeps all of them, so
+ * nothing is forgotten if the device comes back before the program.
  */
 static int revive_devices(struct slu_program *program, const struct slu_roster_line *line,
 			  struct slu_core_orphan *orphan)
@@ -383,7 +392,7 @@ int slu_program_orphan(struct slu_server *server, int slot)
 	if (!slu_roster_get(server->roster, slot, &line))
 		return 0;
 	pidfd = slu_process_open(line.pid);
-	/* asked after the pidfd is open: from here on the pid cannot be somebody else's */
+	/* checked after the pidfd is open: from here on the pid cannot belong to another process */
 	if (pidfd < 0 || !slu_process_is(line.pid, line.start)) {
 		if (pidfd >= 0)
 			close(pidfd);

@@ -15,7 +15,10 @@ struct slu_limits_user {
 	uint64_t used[_SLU_LIMITS_MAX];
 };
 
+#define ROOT_PARTS 16 /* one part of all is for root alone */
+
 struct slu_limits {
+	bool is_shared;
 	LIST_HEAD(, slu_limits_user) users;
 	size_t n_users;
 	uint64_t user_max[_SLU_LIMITS_MAX];
@@ -63,15 +66,35 @@ static struct slu_limits_user *user_find(const struct slu_limits *limits, uid_t 
 	return NULL;
 }
 
+void slu_limits_share(struct slu_limits *limits)
+{
+	limits->is_shared = true;
+}
+
+/* The most that a user who has @own may have next to the others. */
+static uint64_t share_max(const struct slu_limits *limits, uid_t uid, uint64_t own,
+			  enum slu_limits_kind kind)
+{
+	uint64_t total = limits->total_max[kind], others = limits->used[kind] - own;
+
+	if (!limits->is_shared || !uid || total == UINT64_MAX)
+		return UINT64_MAX;
+	total -= total / ROOT_PARTS;
+	return total > others ? (total - others + 1) / 2 : 0;
+}
+
 static bool charge_exceeds(uint64_t used, uint64_t more, uint64_t max)
 {
 	return more && (used > max || more > max - used);
 }
 
 static int limits_check(const struct slu_limits *limits, const struct slu_limits_user *user,
-			enum slu_limits_kind kind, uint64_t more)
+			uid_t uid, enum slu_limits_kind kind, uint64_t more)
 {
-	if (charge_exceeds(user ? user->used[kind] : 0, more, limits->user_max[kind]))
+	uint64_t own = user ? user->used[kind] : 0;
+
+	if (charge_exceeds(own, more, limits->user_max[kind]) ||
+	    charge_exceeds(own, more, share_max(limits, uid, own, kind)))
 		return SLU_LIMITS_E_USER;
 	if (charge_exceeds(limits->used[kind], more, limits->total_max[kind]))
 		return SLU_LIMITS_E_TOTAL;
@@ -85,7 +108,7 @@ int slu_charge_take(struct slu_limits *limits, uid_t uid, enum slu_limits_kind k
 	int r;
 
 	*charge = (struct slu_charge){};
-	r = limits_check(limits, user, kind, amount);
+	r = limits_check(limits, user, uid, kind, amount);
 	if (r)
 		return r;
 	if (!user) {
@@ -111,7 +134,7 @@ int slu_charge_change(struct slu_charge *charge, uint64_t amount)
 
 	assert(charge->limits);
 	if (amount > charge->amount) {
-		r = limits_check(charge->limits, charge->user, charge->kind,
+		r = limits_check(charge->limits, charge->user, charge->user->uid, charge->kind,
 				 amount - charge->amount);
 		if (r)
 			return r;

@@ -6,6 +6,9 @@
  * Each is charged to the user, has a bound, and is at zero again after the last one
  * ended.
  *
+ * Where several users share the daemon, one user may have half of what the others leave, and a part
+ * is reserved for root. So however many users take all they can, the next one gets something.
+ *
  * A charge is an object that remembers what it took, so that giving back needs no arguments and
  * cannot mismatch. It is part of the struct whose existence costs the resource.
  */
@@ -46,6 +49,9 @@ void slu_limits_free(struct slu_limits *limits);
 /* Bounds for one user and for all together; charges that exist stay. */
 void slu_limits_set(struct slu_limits *limits, enum slu_limits_kind kind, uint64_t user_max,
 		    uint64_t total_max);
+
+/* Several users share what there is. */
+void slu_limits_share(struct slu_limits *limits);
 
 /* Return: 0, a condition as above, or -ENOMEM; then @charge is empty. */
 int slu_charge_take(struct slu_limits *limits, uid_t uid, enum slu_limits_kind kind,

@@ -31,7 +31,7 @@ struct slu_listener {
 	int fd;
 	int reserve_fd;
 	char *path;	   /* NULL: systemd's */
-	struct stat bound; /* what @path names while it is ours */
+	struct stat bound; /* the file that @path names while it is ours */
 	char *lock_path;
 	int lock_fd;
 	bool is_lost;
@@ -128,7 +128,7 @@ static int take_inherited(struct slu_listener *listener)
 	}
 	listener->fd = SD_LISTEN_FDS_START;
 	slu_channel_refuse_files(listener->fd);
-	/* systemd leaves it blocking; accept would wait for the second one after the first */
+	/* systemd leaves it blocking; accept would wait for a second connection after the first */
 	flags = fcntl(listener->fd, F_GETFL);
 	if (flags < 0 || fcntl(listener->fd, F_SETFL, flags | O_NONBLOCK) < 0)
 		return slu_error(-errno);
@@ -155,7 +155,7 @@ static bool has_lock(const struct slu_listener *listener)
 	       is_same(&ours, listener->lock_path);
 }
 
-/* Return: 0 with the lock ours, or -errno after having said why. */
+/* Return: 0 with the lock, or -errno after logging the reason. */
 static int take_lock(struct slu_listener *listener, const char *path)
 {
 	pid_t holder;
@@ -184,11 +184,12 @@ static int take_lock(struct slu_listener *listener, const char *path)
 	return 0;
 }
 
-/* Makes the socket at our path, whose lock we have. Return: its descriptor, or -errno. */
+/* Creates the socket at our path, whose lock we have. Return: its descriptor, or -errno. */
 static int make_socket(struct slu_listener *listener)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	slu_cleanup(slu_closep) int fd = -1;
+	struct stat there;
 	mode_t mask;
 	int r;
 
@@ -197,7 +198,12 @@ static int make_socket(struct slu_listener *listener)
 	if (fd < 0)
 		return slu_error(-errno);
 	slu_channel_refuse_files(fd);
-	/* we hold the lock, so whoever made this one is gone */
+	/* we hold the lock, so the owner of this socket is gone; any other file is not ours */
+	if (lstat(listener->path, &there) == 0 && !S_ISSOCK(there.st_mode)) {
+		slu_log(ERR, "%s is not a socket; remove it, or give --socket another path",
+			listener->path);
+		return slu_error(-ENOTSOCK);
+	}
 	unlink(listener->path);
 	mask = umask(listener->server->options.is_system ? 0111 : 0177);
 	r = bind(fd, (struct sockaddr *)&addr, sizeof(addr));
@@ -265,7 +271,7 @@ static void folder_of(const struct slu_listener *listener, char *ret_folder)
 	strcpy(slash ? slash : ret_folder, slash ? "" : ".");
 }
 
-/* Without a watch nothing is made again, as it would be without us. */
+/* Without a watch, removed files are not created again. */
 static void watch_folder(struct slu_listener *listener)
 {
 	char folder[sizeof(((struct sockaddr_un *)NULL)->sun_path) + 1];
@@ -277,7 +283,7 @@ static void watch_folder(struct slu_listener *listener)
 			     on_removal, listener);
 }
 
-/* Makes lock and socket again. Return: 0, or -errno. */
+/* Creates lock and socket again. Return: 0, or -errno. */
 static int socket_restore(struct slu_listener *listener)
 {
 	char folder[sizeof(((struct sockaddr_un *)NULL)->sun_path) + 1];
@@ -355,7 +361,7 @@ int slu_listener_new(struct slu_server *server, const char *path,
 	return 0;
 }
 
-/* While the path is still ours: the next daemon's files stay. */
+/* Only while the path is still ours: the files of the next daemon stay. */
 static void withdraw_serial_files(const struct slu_listener *listener)
 {
 	struct slu_devices *devices = listener->server->devices;

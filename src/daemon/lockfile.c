@@ -7,8 +7,8 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/flock.h"
 #include "daemon/lockfile.h"
-#include "daemon/process.h"
 
 int slu_lockfile_take(const char *path, int *ret_fd, pid_t *ret_holder)
 {
@@ -23,12 +23,12 @@ int slu_lockfile_take(const char *path, int *ret_fd, pid_t *ret_holder)
 			if (errno != EWOULDBLOCK)
 				return slu_error(-errno);
 			*ret_holder = 0;
-			slu_process_of_flock(fd, ret_holder);
+			slu_flock_holder(fd, ret_holder);
 			return SLU_LOCKFILE_E_HELD;
 		}
 		if (fstat(fd, &ours) < 0)
 			return slu_error(-errno);
-		/* the one before us may have removed it between our open and our lock */
+		/* the last daemon may have removed it between our open and our lock */
 		if (stat(path, &named) == 0 && ours.st_ino == named.st_ino &&
 		    ours.st_dev == named.st_dev) {
 			*ret_fd = slu_steal_fd(&fd);

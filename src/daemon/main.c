@@ -153,7 +153,7 @@ static const struct argp argp = {
 	       "ever call this by hand.\n\nFor example: sluiced --user --log-level info",
 };
 
-/* Where the settings are when nobody says so. */
+/* The default path of the settings. */
 static void default_config(struct arguments *a)
 {
 	const char *xdg = secure_getenv("XDG_CONFIG_HOME"), *user_folder = secure_getenv("HOME");
@@ -172,7 +172,7 @@ static void default_config(struct arguments *a)
 		a->server.config_path = a->config;
 }
 
-/* Whether @socket is where a daemon of this mode has it anyway: its folder may have to be made. */
+/* Whether @socket is the default of this mode: its folder may have to be created. */
 static bool is_usual(enum slu_path_mode mode, const char *socket)
 {
 	char usual[PATH_MAX];
@@ -232,7 +232,7 @@ static int leave_terminal(void)
 	_exit(report);
 }
 
-/* From here on nobody's terminal or pipe is held; the log goes to a file in the state folder. */
+/* From here on the daemon holds no terminal or pipe; the log goes to a file in the state folder. */
 static void daemon_detach(const struct arguments *a, int report_fd)
 {
 	int served = 0, null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -261,8 +261,8 @@ static int print_settings(const struct arguments *a)
 }
 
 /*
- * Relative paths were meant where it was started; in the background we leave that folder. @path may
- * be in @buf already.
+ * Relative paths refer to the folder in which it was started, and in the background we leave that.
+ * @path may be in @buf already.
  */
 static const char *path_absolute(const char *path, char buf[static PATH_MAX])
 {
@@ -274,7 +274,7 @@ static const char *path_absolute(const char *path, char buf[static PATH_MAX])
 	return strcpy(buf, joined);
 }
 
-/* Where a standard stream is closed, a socket would take its place and get what is printed. */
+/* If a standard stream is closed, a socket would take its place and get the printed text. */
 static void fill_standard_streams(void)
 {
 	int fd;

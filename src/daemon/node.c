@@ -81,6 +81,11 @@ static int find_nvidia(const char *root, const uint8_t uuid[16], char *ret_path,
 	return 0;
 }
 
+static bool is_address(const char *pci)
+{
+	return pci[0] && pci[0] != '.' && strspn(pci, "0123456789abcdefABCDEF:.") == strlen(pci);
+}
+
 static int find_render(const char *root, const char *pci, char *ret_path, size_t size)
 {
 	char folder[512];
@@ -88,7 +93,7 @@ static int find_render(const char *root, const char *pci, char *ret_path, size_t
 	int r = -ENOENT;
 	DIR *dir;
 
-	if (!pci[0] || strspn(pci, "0123456789abcdefABCDEF:.") != strlen(pci) || pci[0] == '.')
+	if (!is_address(pci))
 		return -ENOENT;
 	snprintf(folder, sizeof(folder), "%s/sys/bus/pci/devices/%s/drm", root, pci);
 	dir = opendir(folder);
@@ -109,4 +114,22 @@ int slu_node_find(const char *root, const uint8_t uuid[16], const char *pci, cha
 	int r = find_nvidia(root, uuid, ret_path, size);
 
 	return r ? find_render(root, pci, ret_path, size) : 0;
+}
+
+uint64_t slu_node_total_bytes(const char *root, const char *pci)
+{
+	unsigned long long bytes = 0;
+	char path[512];
+	FILE *f;
+
+	if (!is_address(pci))
+		return 0;
+	snprintf(path, sizeof(path), "%s/sys/bus/pci/devices/%s/mem_info_vram_total", root, pci);
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	if (fscanf(f, "%llu", &bytes) != 1)
+		bytes = 0;
+	fclose(f);
+	return bytes;
 }

@@ -14,3 +14,6 @@
  */
 int slu_node_find(const char *root, const uint8_t uuid[16], const char *pci, char *ret_path,
 		  size_t size);
+
+/* The size of the memory of the card at @pci, if the kernel's driver tells it (amdgpu); else 0. */
+uint64_t slu_node_total_bytes(const char *root, const char *pci);

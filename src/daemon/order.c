@@ -110,7 +110,7 @@ void slu_order_update(const char *root, const char *boards, struct slu_device **
 	for (unsigned i = 0; i < n; i++) {
 		key_of(key, &keys, devices[i]);
 		keys_add(&keys, key);
-		/* boards that nobody shares stay out of the way of the others */
+		/* boards get numbers only if a program shares one */
 		if (key[0] == SOFTGPU)
 			each_entry("", boards, take_softgpu, &keys);
 	}

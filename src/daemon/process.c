@@ -2,7 +2,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +12,9 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/flock.h"
 #include "daemon/process.h"
+
+#define LISTENS (1ul << 16) /* a flag in /proc/net/unix */
 
 #ifndef PF_EXITING
 #define PF_EXITING 0x4 /* of the kernel; in "stat" since the beginning */
@@ -76,14 +76,14 @@ int slu_process_start(pid_t pid, uint64_t *ret_start)
 	if (pid <= 0 || read_proc(pid, "stat", text, sizeof(text)))
 		return -ESRCH;
 	start = find_field(text, FIELD_START);
-	/* a zombie's bytes are gone, so for us it is gone */
+	/* the memory of a zombie is free already, so it counts as gone */
 	if (!start || is_zombie(text))
 		return -ESRCH;
 	*ret_start = strtoull(start, NULL, 10);
 	return 0;
 }
 
-/* Whether it is on its way out, or a zombie: of its threads and descriptors some may be gone. */
+/* Whether it is exiting or a zombie: some of its threads and descriptors may be gone. */
 static bool process_is_ending(pid_t pid)
 {
 	const char *flags;
@@ -163,6 +163,22 @@ void slu_process_name(pid_t pid, char *ret_name, size_t size)
 	snprintf(ret_name, size, "%s", text);
 }
 
+bool slu_process_obeys(pid_t pid, uid_t uid)
+{
+	unsigned real, effective, saved;
+	const char *line;
+	char text[2048];
+
+	if (pid <= 0 || read_proc(pid, "status", text, sizeof(text)))
+		return false;
+	line = strstr(text, "\nUid:");
+	/*
+	 * kill(2) needs one of the two; a process that changed one of them is changing its rights
+	 */
+	return line && sscanf(line, "\nUid: %u %u %u", &real, &effective, &saved) == 3 &&
+	       real == uid && saved == uid;
+}
+
 int slu_process_uid(pid_t pid, uid_t *ret_uid)
 {
 	char path[64];
@@ -199,8 +215,7 @@ int slu_process_open_peer(int socket_fd, pid_t pid)
 
 void slu_process_describe(pid_t pid, char *ret_text, size_t size)
 {
-	char name[32], pw_space[1024];
-	struct passwd pw, *found = NULL;
+	char name[32];
 	uid_t uid;
 
 	slu_process_name(pid, name, sizeof(name));
@@ -208,36 +223,51 @@ void slu_process_describe(pid_t pid, char *ret_text, size_t size)
 		snprintf(ret_text, size, "%s (pid %d)", name, (int)pid);
 		return;
 	}
-	if (getpwuid_r(uid, &pw, pw_space, sizeof(pw_space), &found) == 0 && found)
-		snprintf(ret_text, size, "%s (pid %d, user %s)", name, (int)pid, found->pw_name);
-	else
-		snprintf(ret_text, size, "%s (pid %d, user %u)", name, (int)pid, (unsigned)uid);
+	/* by number: looking up the name may take long */
+	snprintf(ret_text, size, "%s (pid %d, uid %u)", name, (int)pid, (unsigned)uid);
 }
 
-int slu_process_of_flock(int fd, pid_t *ret_pid)
+static bool has_socket(pid_t pid, unsigned long inode)
 {
+	char folder[32], wanted[48], link[48];
+	bool is_found = false;
+	struct dirent *file;
+	DIR *files;
+
+	snprintf(folder, sizeof(folder), "/proc/%d/fd", (int)pid);
+	snprintf(wanted, sizeof(wanted), "socket:[%lu]", inode);
+	files = opendir(folder);
+	while (!is_found && files && (file = readdir(files))) {
+		ssize_t n = readlinkat(dirfd(files), file->d_name, link, sizeof(link) - 1);
+
+		link[n > 0 ? n : 0] = '\0';
+		is_found = !strcmp(link, wanted);
+	}
+	if (files)
+		closedir(files);
+	return is_found;
+}
+
+int slu_process_socket(pid_t pid, char *ret_path, size_t size)
+{
+	FILE *f = fopen("/proc/net/unix", "re");
 	char line[256];
-	struct stat st;
-	pid_t by_inode = 0;
-	FILE *f;
+	int r = -ENOENT;
 
-	if (fstat(fd, &st) < 0)
-		return slu_error(-errno);
-	f = fopen("/proc/locks", "re");
 	if (!f)
-		return slu_error(-ENOENT);
-	while (fgets(line, sizeof(line), f)) {
-		struct slu_flock held;
+		return slu_error(-errno);
+	while (r && fgets(line, sizeof(line), f)) {
+		unsigned long flags, inode;
+		int path = 0;
 
-		if (!slu_flock_parse(line, &held) || held.inode != st.st_ino || held.pid <= 0)
-			continue;
-		by_inode = held.pid;
-		if (held.device == st.st_dev)
-			break; /* else stat and the kernel name the file system differently */
+		line[strcspn(line, "\n")] = '\0';
+		if (sscanf(line, "%*s %*s %*s %lx %*s %*s %lu %n", &flags, &inode, &path) == 2 &&
+		    flags & LISTENS && path && line[path] == '/' && strlen(line + path) < size &&
+		    has_socket(pid, inode)) {
+			strcpy(ret_path, line + path);
+			r = 0;
+		}
 	}
 	fclose(f);
-	if (!by_inode)
-		return slu_error(-ENOENT);
-	*ret_pid = by_inode;
-	return 0;
+	return r;
 }

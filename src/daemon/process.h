@@ -28,6 +28,9 @@ bool slu_process_lacks_thread(pid_t pid, pid_t thread);
 /* The short name as the kernel has it; "?" when it is gone. */
 void slu_process_name(pid_t pid, char *ret_name, size_t size);
 
+/* Whether @uid may send signals to it: is its real and its saved user (kill(2)). */
+bool slu_process_obeys(pid_t pid, uid_t uid);
+
 /* Return: 0, or -ESRCH. */
 int slu_process_uid(pid_t pid, uid_t *ret_uid);
 
@@ -40,8 +43,8 @@ int slu_process_uid(pid_t pid, uid_t *ret_uid);
 int slu_process_open_peer(int socket_fd, pid_t pid);
 int slu_process_open(pid_t pid);
 
-/* "sluiced (pid 4121, user alice)", for people. */
+/* "sluiced (pid 4121, uid 1000)", for people. */
 void slu_process_describe(pid_t pid, char *ret_text, size_t size);
 
-/* The holder of a flock on the file behind @fd, from /proc/locks. Return: 0, or -ENOENT. */
-int slu_process_of_flock(int fd, pid_t *ret_pid);
+/* The path of the first unix socket at which @pid listens. Return: 0, -ENOENT, or -errno. */
+int slu_process_socket(pid_t pid, char *ret_path, size_t size);

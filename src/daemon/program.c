@@ -23,7 +23,7 @@ struct slu_program *slu_program_find(struct slu_server *server, uint64_t id)
 {
 	struct slu_program *program;
 
-	LIST_FOREACH (program, &server->programs, entry)
+	LIST_FOREACH (program, &server->programs_by_id[id % SLU_SERVER_BUCKETS], id_entry)
 		if (program->id == id)
 			return program;
 	return NULL;
@@ -33,7 +33,9 @@ struct slu_program *slu_program_find_pid(struct slu_server *server, pid_t pid)
 {
 	struct slu_program *program;
 
-	LIST_FOREACH (program, &server->programs, entry)
+	/* the newest first: a pid may be reused before we hear of a death */
+	LIST_FOREACH (program, &server->programs_by_pid[(unsigned)pid % SLU_SERVER_BUCKETS],
+		      pid_entry)
 		if (program->pid == pid)
 			return program;
 	return NULL;
@@ -47,7 +49,7 @@ void slu_program_who(const struct slu_program *program, struct slu_timeline_who 
 		.pid = program->pid,
 		.uid = program->uid,
 	};
-	/* all of one run have its name: whoever has turns of its own needs one of its own */
+	/* all programs of a run have its name: one with separate turns needs a name of its own */
 	slu_utf8_copy(ret_who->name, sizeof(ret_who->name) - (program->group->is_split ? 16 : 0),
 		      program->name);
 	if (program->group->is_split)
@@ -68,6 +70,8 @@ void slu_program_free(struct slu_program *program)
 		slu_group_leave(program->group);
 	slu_charge_give(&program->charge);
 	LIST_REMOVE(program, entry);
+	LIST_REMOVE(program, id_entry);
+	LIST_REMOVE(program, pid_entry);
 	free(program);
 	slu_server_population_changed(server);
 }
@@ -83,7 +87,7 @@ static void program_end(struct slu_program *program, const char *why)
 	if (program->session) {
 		struct slu_session *session = program->session;
 
-		/* nothing more comes from it */
+		/* it sends nothing more */
 		session->program = NULL;
 		program->session = NULL;
 		slu_session_close(session);
@@ -101,7 +105,7 @@ static int on_death(sd_event_source *source, int fd, uint32_t events, void *data
 	(void)source;
 	(void)fd;
 	(void)events;
-	/* why it ended may be the last thing that it said */
+	/* its last message may say why it ended */
 	if (program->session)
 		slu_session_drain(program->session);
 	program_end(program, "the program ended");
@@ -182,6 +186,10 @@ int slu_program_new(struct slu_server *server, pid_t pid, uint64_t start, uid_t 
 	program->slot = -1;
 	program->id = ++server->last_client;
 	LIST_INSERT_HEAD(&server->programs, program, entry);
+	LIST_INSERT_HEAD(&server->programs_by_id[program->id % SLU_SERVER_BUCKETS], program,
+			 id_entry);
+	LIST_INSERT_HEAD(&server->programs_by_pid[(unsigned)pid % SLU_SERVER_BUCKETS], program,
+			 pid_entry);
 	r = slu_charge_take(server->limits, uid, SLU_LIMITS_PROGRAMS, 1, &program->charge);
 	if (!r)
 		r = sd_event_add_io(server->event, &program->death, pidfd, EPOLLIN, on_death,
@@ -194,7 +202,7 @@ int slu_program_new(struct slu_server *server, pid_t pid, uint64_t start, uid_t 
 	return 0;
 }
 
-/* The line of a program as it is known before the core has raised anything. */
+/* The line of a program before the core has raised anything. */
 static void make_line(const struct slu_program *program, struct slu_roster_line *ret_line)
 {
 	struct slu_roster_line line = {
@@ -251,6 +259,17 @@ static void note_facts(struct slu_program *program, uint64_t now_ns,
 	slu_timeline_moved(program->server->timeline, now_ns, &who, own->device->number, in, out);
 }
 
+static uint64_t bytes_held(const struct slu_program *program, unsigned device)
+{
+	struct slu_core_client_view view;
+	size_t cursor = 0;
+
+	while (slu_core_view_client(program->server->core, &cursor, &view))
+		if (view.client == program->id)
+			return view.device_accounts[device].held_bytes;
+	return 0;
+}
+
 void slu_program_note(struct slu_program *program, uint64_t now_ns, const struct slu_message *m,
 		      const char *reason)
 {
@@ -266,6 +285,7 @@ void slu_program_note(struct slu_program *program, uint64_t now_ns, const struct
 		own->epoch = m->turn.epoch;
 		own->turn = slu_timeline_granted(timeline, now_ns, &who, own->device->number,
 						 m->turn.epoch);
+		slu_timeline_present(timeline, own->turn, bytes_held(program, m->turn.device));
 		break;
 	case SLU_MSG_CLOSE:
 		own = &program->devices[m->close.device];

@@ -48,10 +48,12 @@ struct slu_program_device {
 	uint64_t moved_in_bytes, moved_out_bytes; /* as in the last FACTS */
 	bool hears_present;			  /* as HELLO says */
 	uint64_t present_bytes;			  /* as in the last PRESENT; 0: never */
+	uint64_t seen_bytes; /* while the daemon looks: what the board says that it has */
 };
 
 struct slu_program {
-	LIST_ENTRY(slu_program) entry; /* server->programs */
+	LIST_ENTRY(slu_program) entry;		     /* server->programs */
+	LIST_ENTRY(slu_program) id_entry, pid_entry; /* … and in the indexes */
 	struct slu_server *server;
 	uint64_t id; /* the core's client */
 	pid_t pid;

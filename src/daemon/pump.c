@@ -26,7 +26,7 @@ static void send_action(struct slu_server *server, uint64_t now_ns,
 
 	if (!program || !program->session)
 		return;
-	/* somebody's program is about to fail: that is told even where little is */
+	/* a program is about to fail: log it even at a low log level */
 	if (action->message.header.type == SLU_MSG_DENY)
 		slu_log(NOTICE, "DENY program=%s pid=%d, out of memory: %s", program->name,
 			(int)program->pid, action->reason);
@@ -69,15 +69,10 @@ static int carry_out(struct slu_server *server, uint64_t now_ns,
 
 static void observe_groups(struct slu_server *server, uint64_t now_ns)
 {
-	struct slu_core_group_view view;
-	size_t cursor = 0;
+	struct slu_group *group;
 
-	while (slu_core_view_group(server->core, &cursor, &view)) {
-		struct slu_group *group = slu_group_find(server, view.group);
-
-		if (group)
-			slu_group_observe(group, now_ns, view.state);
-	}
+	LIST_FOREACH (group, &server->groups, entry)
+		slu_group_observe(group, now_ns, slu_core_group_state(server->core, group->id));
 }
 
 static int arm_deadline(struct slu_server *server, uint64_t now_ns)
@@ -112,7 +107,7 @@ static int on_pump(sd_event_source *source, void *data)
 			break;
 	}
 	if (r < 0) {
-		/* the roster keeps what was promised; whoever starts next goes on from there */
+		/* the roster keeps what was promised; the next daemon continues from there */
 		slu_log(CRIT, "the core cannot go on: %s", strerror(-r));
 		return sd_event_exit(server->event, r);
 	}

@@ -16,7 +16,7 @@
 #include "wire/channel.h"
 
 #define PERIOD_USEC  1000000 /* at most one child in this time … */
-#define HELD_MAX     256     /* … unless so many sockets are held */
+#define HELD_MAX     256     /* … unless this many sockets are held */
 #define CHILDREN_MAX 8
 
 struct held {
@@ -32,7 +32,7 @@ struct slu_quarantine {
 	sd_event_source *timer;	      /* on while a socket is held */
 };
 
-/* Return: a place for a child, after the ended ones have been reaped; NULL: all of them wait. */
+/* Return: a free slot for a child, after reaping the ended ones; NULL: all are in use. */
 static pid_t *find_place(struct slu_quarantine *quarantine)
 {
 	pid_t *found = NULL;
@@ -187,7 +187,7 @@ void slu_quarantine_close(struct slu_quarantine *quarantine, int fd, struct slu_
 	}
 	held = calloc(1, sizeof(*held));
 	if (!held)
-		return; /* it stays open for as long as the daemon runs: better than to wait */
+		return; /* it stays open as long as the daemon runs: better than to wait */
 	held->fd = fd;
 	held->charge = *charge;
 	*charge = (struct slu_charge){};

@@ -24,7 +24,7 @@ struct copy {
 };
 
 struct file {
-	_Atomic uint64_t magic; /* set last, when a new file is whole */
+	_Atomic uint64_t magic; /* set last, when a new file is complete */
 	uint32_t format;
 	uint32_t line_size;
 	_Atomic uint64_t generation;
@@ -58,7 +58,7 @@ static bool copy_is_whole(const struct copy *copy)
 	return number && copy->checksum == copy_checksum(number, &copy->line);
 }
 
-/* Return: which copy of the line holds, or -1 when none was ever written whole. */
+/* Return: the valid copy of the line, or -1 if none was ever written completely. */
 static int line_newest(const struct copy copies[2])
 {
 	bool a = copy_is_whole(&copies[0]), b = copy_is_whole(&copies[1]);
@@ -110,7 +110,7 @@ static void roster_begin(struct file *file, const char *boot, uint64_t fresh)
 	atomic_store(&file->magic, magic_word);
 }
 
-/* Lines whose names have no end or whose counts are too large were never written by us. */
+/* We never write lines with unterminated names or counts that are too large. */
 static bool line_is_sane(const struct slu_roster_line *line)
 {
 	if (line->pid <= 0 || line->n_devices > SLU_WIRE_DEVICES_MAX ||

@@ -23,7 +23,7 @@
 
 #include "wire/message.h"
 
-#define SLU_ROSTER_LINES_MAX 512
+#define SLU_ROSTER_LINES_MAX 1024
 
 struct slu_roster_device {
 	uint8_t uuid[16];

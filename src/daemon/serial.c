@@ -27,12 +27,12 @@ static void file_make(const char *path, mode_t mode)
 	slu_cleanup(slu_closep) int fd =
 		open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode);
 
-	/* the mask of a system daemon leaves others nothing, and they are to lock it */
+	/* the mask of a system daemon leaves other users no rights, but they must lock the file */
 	if (fd < 0 || fchmod(fd, mode))
 		slu_log(WARNING, "cannot create %s, ignoring vmm_serial for its device: %m", path);
 }
 
-/* The path of the socket that @fd is the daemon's end of. Return: whether it has one. */
+/* The path of the socket whose daemon end is @fd. Return: whether it has one. */
 static bool socket_path(int fd, struct sockaddr_un *ret_address)
 {
 	socklen_t size = sizeof(*ret_address) - 1;

@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/util.h"
 #include "daemon/group.h"
+#include "daemon/link.h"
 #include "daemon/listener.h"
 #include "daemon/process.h"
 #include "daemon/program.h"
@@ -26,23 +27,45 @@
 #include "daemon/session.h"
 
 #define MASTERS_GROUP "sluice"
-#define FILES_ENOUGH  256 /* of these a program takes three */
+#define FILES_ENOUGH  256 /* a program takes three of these */
 
 /* -- looking at the devices ------------------------------------------------------------------- */
 
-static bool is_client(void *data, pid_t pid)
+/* A process may have several slots. */
+static bool is_client(void *data, const struct slu_device *device, pid_t pid, uint64_t bytes)
 {
-	return slu_program_find_pid(data, pid) != NULL;
+	struct slu_program *program = slu_program_find_pid(data, pid);
+
+	for (unsigned d = 0; program && d < program->n_devices; d++)
+		if (program->devices[d].device == device)
+			program->devices[d].seen_bytes += bytes;
+	return program != NULL;
+}
+
+/* Reports to the core what the boards say of @program; a card says nothing. */
+static void program_confirm(struct slu_program *program, uint64_t now_ns)
+{
+	for (unsigned d = 0; d < program->n_devices; d++) {
+		struct slu_program_device *own = &program->devices[d];
+
+		if (own->device->kind == SLU_DEVICE_BOARD && !own->device->is_busy)
+			slu_core_confirm(program->server->core, now_ns, program->id, d,
+					 own->seen_bytes);
+		own->seen_bytes = 0;
+	}
 }
 
 void slu_server_look(struct slu_server *server)
 {
 	struct slu_program *program;
+	uint64_t now_ns = slu_clock_now_ns();
 
-	slu_devices_look(server->devices, slu_clock_now_ns(), is_client, server);
-	LIST_FOREACH (program, &server->programs, entry)
+	slu_devices_look(server->devices, now_ns, is_client, server);
+	LIST_FOREACH (program, &server->programs, entry) {
+		program_confirm(program, now_ns);
 		if (program->session)
 			slu_session_send_present(program->session);
+	}
 	slu_server_wake(server);
 }
 
@@ -94,27 +117,34 @@ void slu_server_population_changed(struct slu_server *server)
 	sd_event_source_set_enabled(server->idle, SD_EVENT_ONESHOT);
 }
 
+/* At the start and when settings change, not for each request: a directory service may be slow. */
+static void find_masters(struct slu_server *server)
+{
+	const struct group *masters = server->options.is_system ? getgrnam(MASTERS_GROUP) : NULL;
+
+	server->has_masters = masters != NULL;
+	server->masters = masters ? masters->gr_gid : 0;
+}
+
 bool slu_server_user_is_master(const struct slu_server *server, uid_t uid, gid_t gid, int socket_fd)
 {
 	slu_cleanup(slu_freep) gid_t *gids = NULL;
-	const struct group *masters;
 	socklen_t size = 0;
 
 	if (uid == 0 || !server->options.is_system)
 		return true;
-	masters = getgrnam(MASTERS_GROUP);
-	if (!masters)
+	if (!server->has_masters)
 		return false;
-	if (gid == masters->gr_gid)
+	if (gid == server->masters)
 		return true;
-	/* as they were when the peer connected; asks for the size first */
+	/* as they were when the peer connected; the first call asks for the size */
 	if (getsockopt(socket_fd, SOL_SOCKET, SO_PEERGROUPS, NULL, &size) == 0 || errno != ERANGE)
 		return false;
 	gids = malloc(size);
 	if (!gids || getsockopt(socket_fd, SOL_SOCKET, SO_PEERGROUPS, gids, &size) < 0)
 		return false;
 	for (size_t i = 0; i < size / sizeof(*gids); i++)
-		if (gids[i] == masters->gr_gid)
+		if (gids[i] == server->masters)
 			return true;
 	return false;
 }
@@ -130,6 +160,7 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *inf
 	(void)info;
 	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu",
 		   (unsigned long long)(slu_clock_now_ns() / SLU_NS_PER_US));
+	find_masters(server);
 	if (slu_server_read_config(&server->options, &config)) {
 		slu_log(ERR,
 			"the settings are unchanged; correct the lines above and reload again");
@@ -155,7 +186,7 @@ static int add_signals(struct slu_server *server)
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return slu_error(-errno);
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN); /* a file that may not be so large is an error that we tell */
+	signal(SIGXFSZ, SIG_IGN); /* a file above the size limit is an error that we report */
 	r = sd_event_add_signal(server->event, NULL, SIGTERM, NULL, NULL);
 	if (r >= 0)
 		r = sd_event_add_signal(server->event, NULL, SIGINT, NULL, NULL);
@@ -211,15 +242,16 @@ static int open_roster(struct slu_server *server)
 		if (holder)
 			slu_process_describe(holder, who, sizeof(who));
 		slu_log(ERR,
-			"%s is used by %s already; end it first, or give --state another folder",
+			"%s is used by %s already; end it first, or set SLUICE_STATE to another "
+			"folder",
 			path, who);
 		return slu_error(-EADDRINUSE);
 	}
 	if (r)
 		slu_log(ERR, "cannot use %s: %s; %s", path, strerror(-r),
 			r == -ENOSPC || r == -EDQUOT
-				? "free some space there, or give --state another folder"
-				: "give --state a folder that exists and is yours");
+				? "free some space there, or set SLUICE_STATE to another folder"
+				: "set SLUICE_STATE to a folder that exists and is yours");
 	else if (was_bad)
 		slu_log(WARNING,
 			"%s could not be understood: beginning a new one; programs of "
@@ -228,7 +260,7 @@ static int open_roster(struct slu_server *server)
 	return slu_fold(r);
 }
 
-/* Whoever was first may have had little, and all come here. */
+/* The process that started us may have had a low limit, and all programs connect here. */
 static void raise_file_limit(void)
 {
 	struct rlimit limit;
@@ -256,13 +288,17 @@ static int set_up(struct slu_server *server)
 	r = add_sources(server);
 	if (!r)
 		r = slu_quarantine_new(server->event, &server->quarantine);
-	/* first of all: whoever holds the socket is the one to name to a second daemon */
+	/* first of all: the holder of the socket is the daemon to name to a second one */
 	if (!r)
 		r = slu_listener_new(server, server->options.socket, &server->listener);
 	if (!r)
 		r = open_roster(server);
+	if (!r && server->options.socket && !server->options.is_system)
+		slu_link_make(server->options.state, server->options.socket);
 	if (!r)
 		r = slu_limits_new(&server->limits);
+	if (!r && server->options.is_system)
+		slu_limits_share(server->limits);
 	if (!r)
 		r = slu_timeline_new(&server->timeline);
 	if (r)
@@ -304,6 +340,7 @@ int slu_server_new(const struct slu_server_options *options, struct slu_server *
 	LIST_INIT(&server->programs);
 	LIST_INIT(&server->groups);
 	raise_file_limit();
+	find_masters(server);
 	r = set_up(server);
 	if (r) {
 		slu_server_free(server);
@@ -322,6 +359,8 @@ void slu_server_free(struct slu_server *server)
 
 	if (!server)
 		return;
+	if (server->roster && server->options.socket && !server->options.is_system)
+		slu_link_remove(server->options.state);
 	slu_listener_free(server->listener);
 	while ((session = LIST_FIRST(&server->sessions))) {
 		/* their lines stay in the roster: these programs go on, and may come back */

@@ -20,7 +20,7 @@
  *   settings.c  puts settings in force
  *   backing.c   budgets of host memory and disk, with cgroup.c
  *   control.c   requests of commands; verb-show.c, verb-set.c and verb-steer.c answer them, with
- *               answer.c, status.c and history.c
+ *               answer.c, status.c, status-timeline.c and history.c
  *   timeline.c  the last turns, moves and denials; denial.c explains a denial
  *   process.c   facts about other processes
  *   serial.c    the files of the setting vmm_serial
@@ -71,10 +71,14 @@ struct slu_server_options {
 #define SLU_SERVER_LOG_STDERR  "stderr"
 #define SLU_SERVER_LOG_JOURNAL "journal"
 
+#define SLU_SERVER_BUCKETS 1024 /* of the indexes: about as many as there can be programs */
+
 struct slu_server {
 	struct slu_server_options options; /* constant after init */
 	uid_t uid; /* the daemon's; a private daemon serves only this user */
 	uint64_t started_ns;
+	bool has_masters;
+	gid_t masters; /* the group whose members see and control all programs */
 
 	sd_event *event;
 	sd_event_source *pump;	    /* one shot: enabled after an event of the core */
@@ -96,6 +100,9 @@ struct slu_server {
 	struct slu_session_list closed; /* to be freed by the pump */
 	struct slu_program_list programs;
 	struct slu_group_list groups;
+	struct slu_program_list programs_by_id[SLU_SERVER_BUCKETS];
+	struct slu_program_list programs_by_pid[SLU_SERVER_BUCKETS];
+	struct slu_group_list groups_by_id[SLU_SERVER_BUCKETS];
 	uint64_t last_client; /* id given last */
 	bool has_lost;	      /* a connection was lost since the pump last swept the programs */
 };

@@ -33,7 +33,7 @@ static void session_describe(const struct slu_session *session, char *ret_text, 
 			 (unsigned)session->uid);
 }
 
-/* What a peer did wrong. Not above info: a bad peer could fill the log of everybody. */
+/* Logs what a peer did wrong. Not above info: a bad peer could fill the log of all users. */
 static void session_complain(const struct slu_session *session, const char *what,
 			     const char *detail)
 {
@@ -74,7 +74,7 @@ void slu_session_free(struct slu_session *session)
 	free(session);
 }
 
-/* After each send and flush: what waits is charged, and somebody must wait for writing. */
+/* After each send and flush: charges the queued bytes, and waits for writing if needed. */
 static void look_after_queue(struct slu_session *session)
 {
 	bool wants = slu_channel_wants_write(session->channel);
@@ -94,7 +94,7 @@ void slu_session_send(struct slu_session *session, const struct slu_message *m, 
 	if (session->state == SLU_SESSION_CLOSED)
 		return;
 	r = slu_channel_send(session->channel, m, fd);
-	/* it has gone; what it said before is read first, and then the end */
+	/* the peer has gone; its earlier messages are read first, and then the end */
 	if (r == SLU_CHANNEL_E_EOF)
 		return;
 	if (r) {
@@ -104,6 +104,15 @@ void slu_session_send(struct slu_session *session, const struct slu_message *m, 
 		return;
 	}
 	look_after_queue(session);
+}
+
+/* With visible_memory a user sets how much the program may own. */
+static uint64_t own_beyond_bytes(const struct slu_server *server,
+				 const struct slu_config_program *own)
+{
+	return slu_config_may_map(own) && !own->visible_bytes
+		       ? slu_core_view_beyond_bytes(server->core)
+		       : 0;
 }
 
 static enum slu_hashing hashing_of(const char *word)
@@ -134,7 +143,9 @@ static void session_welcome(struct slu_session *session, int status, const char 
 		m.welcome.run_without_daemon = !strcmp(own.on_daemon_loss, "run");
 		m.welcome.checksum_moves = own.checksum_moves;
 		m.welcome.hash_clean = (uint8_t)hashing_of(own.hash_clean);
-		m.welcome.allow_mapped = own.allow_mapped;
+		m.welcome.exportable = own.exportable;
+		m.welcome.allow_mapped = slu_config_may_map(&own);
+		m.welcome.beyond_bytes = own_beyond_bytes(server, &own);
 		m.welcome.hears_excess = 1;
 		m.welcome.vmm_serial = (uint8_t)slu_serial_of(server->config.vmm_serial);
 	}
@@ -171,7 +182,7 @@ void slu_session_send_present(struct slu_session *session)
 		own->present_bytes = m.present.bytes;
 		slu_message_stamp(&m, SLU_MSG_PRESENT);
 		slu_session_send(session, &m, -1);
-		program = session->program; /* none if it does not read */
+		program = session->program; /* NULL if it does not read */
 	}
 }
 
@@ -233,7 +244,7 @@ static int take_hello(struct slu_session *session, const struct slu_msg_hello *h
 	if (slu_serial_of(session->server->config.vmm_serial) != SLU_SERIAL_OFF)
 		slu_serial_offer(slu_channel_fd(session->channel), hello,
 				 session->server->options.is_system);
-	/* its context is new, and all hear of that; itself before it is let in and asks */
+	/* its context is new, and all programs hear of it, the new one before it is admitted */
 	slu_server_look(session->server);
 	if (session->state == SLU_SESSION_CLOSED)
 		return 0;
@@ -243,7 +254,7 @@ static int take_hello(struct slu_session *session, const struct slu_msg_hello *h
 	return 0;
 }
 
-/* What message.h cannot know: how many devices this program has, and what a sum may be. */
+/* Checks what message.h cannot: how many devices this program has, and how large a sum may be. */
 static const char *message_fault(const struct slu_session *session, const struct slu_message *m)
 {
 	unsigned n = session->program->n_devices, device = 0;
@@ -270,7 +281,7 @@ static const char *message_fault(const struct slu_session *session, const struct
 	case SLU_MSG_FACTS:
 		device = m->facts.device;
 		break;
-	case SLU_MSG_EXCESS: /* a program may ask for more than there can be */
+	case SLU_MSG_EXCESS: /* a program may ask for more than any device has */
 		device = m->excess.device;
 		break;
 	default:
@@ -294,7 +305,7 @@ static void take_message(struct slu_session *session, const struct slu_message *
 	slu_program_note(session->program, now_ns, m, NULL);
 	if (m->header.type == SLU_MSG_EXCESS)
 		return;
-	/* a message that crossed ours on its way is no fault */
+	/* a message that crossed ours on its way is not an error */
 	(void)slu_core_message(session->server->core, now_ns, session->program->id, m);
 	slu_server_wake(session->server);
 }
@@ -402,7 +413,7 @@ static int on_silence(sd_event_source *source, uint64_t usec, void *data)
 	return 0;
 }
 
-/* Return: 0, or the errno for which this peer is not served, with the words. */
+/* Return: 0, or the errno for which this peer is rejected, with the reason. */
 static int session_admit(struct slu_session *session, char *ret_why, size_t size)
 {
 	struct slu_server *server = session->server;

@@ -27,7 +27,7 @@ static bool word_is_listed(const char *words, const char *value)
 	return false;
 }
 
-/* The names of all policies, each with what it is about if that is asked for. */
+/* The names of all policies, with their meaning on request. */
 static void list_policies(char *ret_text, size_t size, const char *between, bool with_about)
 {
 	size_t used = 0;
@@ -94,7 +94,8 @@ static void print_exact(enum slu_setting_kind kind, uint64_t number, char *ret_t
 	static const struct {
 		uint64_t unit;
 		const char *name;
-	} times[] = { { SLU_NS_PER_S, "s" },
+	} times[] = { { 3600 * SLU_NS_PER_S, "h" },
+		      { SLU_NS_PER_S, "s" },
 		      { SLU_NS_PER_MS, "ms" },
 		      { SLU_NS_PER_US, "us" },
 		      { 1, "ns" } },
@@ -106,7 +107,8 @@ static void print_exact(enum slu_setting_kind kind, uint64_t number, char *ret_t
 	if (kind == SLU_SETTING_AUTO && !number) {
 		snprintf(ret_text, size, "auto");
 	} else if (kind == SLU_SETTING_TIME) {
-		while (number % times[i].unit)
+		/* a span of 0 is "0s" */
+		while (number % times[i].unit || (!number && times[i].unit != SLU_NS_PER_S))
 			i++;
 		snprintf(ret_text, size, "%llu%s", (unsigned long long)(number / times[i].unit),
 			 times[i].name);
@@ -131,11 +133,11 @@ void slu_setting_words(const struct slu_setting *row, char *ret_text, size_t siz
 							 : row->words);
 }
 
-/* What @row takes, in words. */
+/* What @row accepts, in words. */
 static void row_expect(const struct slu_setting *row, char *ret_text, size_t size)
 {
 	static const char *const what[] = {
-		[SLU_SETTING_TIME] = "a time such as 250ms or 2s",
+		[SLU_SETTING_TIME] = "a time such as 250ms, 2s or 1h",
 		[SLU_SETTING_SIZE] = "a size such as 512M or 16G",
 		[SLU_SETTING_AUTO] = "auto, or a size such as 512M or 16G",
 		[SLU_SETTING_COUNT] = "a whole number",
@@ -163,13 +165,35 @@ static void row_expect(const struct slu_setting *row, char *ret_text, size_t siz
 	}
 }
 
+/* Return: the bound of @row that @value exceeds, in words; NULL if it is not a number at all. */
+static const char *bound_passed(const struct slu_setting *row, const char *value, char *ret_text,
+				size_t size)
+{
+	enum slu_setting_kind kind = row->kind == SLU_SETTING_AUTO ? SLU_SETTING_SIZE : row->kind;
+	bool is_number =
+		kind == SLU_SETTING_TIME || kind == SLU_SETTING_SIZE || kind == SLU_SETTING_COUNT;
+	uint64_t number;
+	char bound[32];
+
+	if (!is_number || parse_number(row, value, &number) ||
+	    (number >= row->min && number <= row->max))
+		return NULL;
+	print_exact(kind, number > row->max ? row->max : row->min, bound, sizeof(bound));
+	snprintf(ret_text, size, "%s than %s", number > row->max ? "more" : "less", bound);
+	return ret_text;
+}
+
 void slu_setting_explain(const struct slu_setting *row, const char *value, char *ret_why,
 			 size_t size)
 {
-	char expected[512];
+	char expected[512], passed[64];
 
 	row_expect(row, expected, sizeof(expected));
-	snprintf(ret_why, size, "%s: expected %s, not '%.64s'", row->name, expected, value);
+	if (bound_passed(row, value, passed, sizeof(passed)))
+		snprintf(ret_why, size, "%s: %.64s is %s; expected %s", row->name, value, passed,
+			 expected);
+	else
+		snprintf(ret_why, size, "%s: expected %s, not '%.64s'", row->name, expected, value);
 	slu_text_clean(ret_why);
 }
 

@@ -76,7 +76,7 @@ bool slu_server_memory_fault(const struct slu_config *config, const char *name, 
 	return false;
 }
 
-/* In a file it may be meant for a larger machine: that is no reason not to start. */
+/* A value in a file may be meant for a larger machine: that is no reason not to start. */
 static void warn_of_memory(const struct slu_config *config)
 {
 	char why[160];
@@ -139,7 +139,7 @@ static void core_config_from(const struct slu_server *server, const struct slu_c
 		ret_config->pinned_bytes = machine_bytes() / 8;
 }
 
-/* Programs that have joined hear of it too. */
+/* Programs that have joined are told as well. */
 static void set_backing(struct slu_server *server, const struct slu_backing *backing)
 {
 	bool is_new = strcmp(backing->why, server->backing.why) != 0;

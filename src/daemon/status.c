@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A part of control.h: the answer to `status`, with what the asking user may see. Of other users'
- * programs it has only the bytes that they take from a device.
+ * A part of control.h: the answer to `status`, with what the asking user may see: of other users'
+ * programs only the bytes that they take from a device.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,28 +32,6 @@ static json_int_t ms(uint64_t ns)
 static void print_group(char ret_text[static 17], uint64_t id)
 {
 	snprintf(ret_text, 17, "%016llx", (unsigned long long)id);
-}
-
-static bool group_view(const struct slu_server *server, uint64_t id,
-		       struct slu_core_group_view *ret_view)
-{
-	size_t cursor = 0;
-
-	while (slu_core_view_group(server->core, &cursor, ret_view))
-		if (ret_view->group == id)
-			return true;
-	return false;
-}
-
-static bool client_view(const struct slu_server *server, uint64_t id,
-			struct slu_core_client_view *ret_view)
-{
-	size_t cursor = 0;
-
-	while (slu_core_view_client(server->core, &cursor, ret_view))
-		if (ret_view->client == id)
-			return true;
-	return false;
 }
 
 /* -- devices ---------------------------------------------------------------------------------- */
@@ -92,55 +70,69 @@ static bool program_uses(const struct slu_program *program, const struct slu_dev
 	return false;
 }
 
-/* Who has the device: the group in a turn that has a member there; or null. */
+/* Who has the device: a member there of @holder, the core's group; or null. */
 static json_t *make_turn(const struct slu_control_view *view, const struct slu_device *device,
-			 uint64_t now_ns)
+			 uint64_t holder, uint64_t now_ns)
 {
+	struct slu_group *group = holder ? slu_group_find(view->server, holder) : NULL;
 	struct slu_core_group_view g;
-	size_t cursor = 0;
+	struct slu_program *program;
+	char id[17];
 
-	while (slu_core_view_group(view->server->core, &cursor, &g)) {
-		struct slu_group *group = slu_group_find(view->server, g.group);
-		struct slu_program *program;
-		char id[17];
-
-		if (!group || (g.state != SLU_CORE_FILLING && g.state != SLU_CORE_RUNNING &&
-			       g.state != SLU_CORE_DRAINING))
-			continue;
-		LIST_FOREACH (program, &view->server->programs, entry)
-			if (program->group == group && program_uses(program, device))
-				break;
-		if (!program)
-			continue;
-		print_group(id, g.group);
-		if (!slu_control_may_see(view, group->uid))
-			return json_pack("{s:n, s:s, s:s, s:I}", "group", "name", SOMEBODY, "state",
-					 slu_core_state_name(g.state), "since_ms",
-					 ms(now_ns - g.since_ns));
-		return json_pack("{s:s, s:s, s:i, s:s, s:I}", "group", id, "name", program->name,
-				 "pid", (int)program->pid, "state", slu_core_state_name(g.state),
-				 "since_ms", ms(now_ns - g.since_ns));
-	}
-	return json_null();
+	if (!group || !slu_core_view_group_of(view->server->core, holder, &g))
+		return json_null();
+	LIST_FOREACH (program, &view->server->programs, entry)
+		if (program->group == group && program_uses(program, device))
+			break;
+	if (!program)
+		return json_null();
+	print_group(id, g.group);
+	if (!slu_control_may_see(view, group->uid))
+		return json_pack("{s:n, s:s, s:s, s:I}", "group", "name", SOMEBODY, "state",
+				 slu_core_state_name(g.state), "since_ms", ms(now_ns - g.since_ns));
+	return json_pack("{s:s, s:s, s:i, s:s, s:I}", "group", id, "name", program->name, "pid",
+			 (int)program->pid, "state", slu_core_state_name(g.state), "since_ms",
+			 ms(now_ns - g.since_ns));
 }
 
-/* Who runs next there as far as the policy can tell; or NULL. */
+/*
+ * The bytes of a client on its device @d. It reports facts only now and then, but reports what it
+ * holds before others may use the bytes. So old facts count no more than the present charge, and
+ * the programs together never have more than the device.
+ */
+static uint64_t client_device_bytes(const struct slu_core_client_view *c, unsigned d)
+{
+	const struct slu_core_account_view *account = &c->device_accounts[d];
+	/* a program that reports no facts still reports what it holds */
+	uint64_t bytes = c->facts[d].device_bytes ? c->facts[d].device_bytes : account->held_bytes;
+
+	return SLU_MIN(bytes, account->charge_bytes);
+}
+
+/* The sum of the programs' rows for the device. */
+static uint64_t programs_bytes(const struct slu_server *server, const struct slu_device *device)
+{
+	struct slu_core_client_view c;
+	uint64_t bytes = 0;
+	size_t cursor = 0;
+
+	while (slu_core_view_client(server->core, &cursor, &c))
+		for (unsigned d = 0; d < c.n_devices; d++)
+			if (c.devices[d] == device->number)
+				bytes += client_device_bytes(&c, d);
+	return bytes;
+}
+
+/* The program that runs next there, by the timeline; or NULL. */
 static const struct slu_program *find_next(const struct slu_control_view *view,
 					   const struct slu_device *device)
 {
-	uint64_t groups[16], turns_ns[16];
-	size_t n = slu_core_timeline(view->server->core, groups, turns_ns, SLU_ARRAY_SIZE(groups));
+	struct slu_core_turn_view turn;
+	size_t cursor = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		struct slu_core_group_view g;
-		struct slu_program *program;
-
-		if (!group_view(view->server, groups[i], &g) || g.state != SLU_CORE_WAITING)
-			continue;
-		LIST_FOREACH (program, &view->server->programs, entry)
-			if (program->group->id == groups[i] && program_uses(program, device))
-				return program;
-	}
+	while (slu_core_timeline(view->server->core, device->number, &cursor, &turn))
+		if (turn.state == SLU_CORE_WAITING && turn.start_ns != SLU_CORE_NEVER)
+			return slu_status_member(view, turn.group, device);
 	return NULL;
 }
 
@@ -160,30 +152,32 @@ static json_t *make_device(const struct slu_control_view *view, const struct slu
 	slu_core_view_device(view->server->core, device->number, &v);
 	return json_pack("{s:i, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:s, "
 			 "s:o, s:o, s:s?, "
-			 "s:i, s:b, s:s}",
+			 "s:i, s:o, s:b, s:s}",
 			 "index", (int)device->index, "name", device->name, "uuid",
 			 slu_uuid_format(uuid, device->uuid), "pci", device->pci, "total_bytes",
 			 (json_int_t)device->total_bytes, "usable_bytes",
 			 (json_int_t)v.usable_bytes, "estimate_bytes", (json_int_t)v.estimate_bytes,
 			 "charged_bytes", (json_int_t)v.charge_bytes, "used_bytes",
-			 (json_int_t)(device->board ? device->used_bytes : v.charge_bytes),
+			 (json_int_t)(device->board ? device->used_bytes
+						    : programs_bytes(view->server, device)),
 			 "overhead_bytes", (json_int_t)device->overhead_bytes, "outsider_bytes",
 			 (json_int_t)v.outsider_bytes, "refusals", (json_int_t)v.n_refusals,
 			 "managed", device->n_users > 0, "lock", locks[device->kind], "outsiders",
-			 make_outsiders(view, device), "turn", make_turn(view, device, now_ns),
-			 "next",
+			 make_outsiders(view, device), "turn",
+			 make_turn(view, device, v.holder, now_ns), "next",
 			 is_seen ? next->name
 			 : next	 ? SOMEBODY
 				 : NULL,
-			 "next_pid", is_seen ? (int)next->pid : 0, "has_turns", v.has_turns,
+			 "next_pid", is_seen ? (int)next->pid : 0, "timeline",
+			 slu_status_timeline(view, device, now_ns), "has_turns", v.has_turns,
 			 "sharing", v.sharing);
 }
 
 /* -- programs --------------------------------------------------------------------------------- */
 
 /*
- * The core's words may name programs, dead ones too. Beside programs of other users they are
- * therefore told to masters only; to look for names in them would miss some.
+ * The core's reasons may name programs, even dead ones. With programs of other users present they
+ * are therefore for masters only; a search for names in them would miss some.
  */
 static const char *reason_for(const struct slu_control_view *view, const char *reason)
 {
@@ -197,7 +191,7 @@ static const char *reason_for(const struct slu_control_view *view, const char *r
 	return reason;
 }
 
-/* What we cannot move: what @yields is the driver's to move, and the rest is nobody's. */
+/* Bytes that Sluice cannot move: with @yields those that the driver can, otherwise the rest. */
 static json_t *make_unmoved(const uint64_t bytes[_SLU_FROZEN_MAX], bool yields)
 {
 	json_t *list = json_array();
@@ -222,8 +216,7 @@ static json_t *make_program_device(const struct slu_server *server,
 {
 	const struct slu_core_account_view *account = &c->device_accounts[d];
 	const struct slu_msg_facts *facts = &c->facts[d];
-	/* a program that tells no facts still tells what it holds */
-	uint64_t device = facts->device_bytes ? facts->device_bytes : account->held_bytes;
+	uint64_t device = client_device_bytes(c, d);
 
 	sums->device += device;
 	sums->mapped += facts->mapped_bytes;
@@ -247,12 +240,24 @@ static json_t *make_program_device(const struct slu_server *server,
 			 "disk_bytes", (json_int_t)facts->disk_bytes);
 }
 
+/* Over the bus a program is many times slower than in the device's own memory. */
+static void add_mapped(uint64_t mapped_bytes, char *reason, size_t size)
+{
+	char text[SLU_SIZE_STRING_MAX];
+	size_t n = strlen(reason);
+
+	if (mapped_bytes)
+		snprintf(reason + n, size - n,
+			 "%s%s of it do not fit on the device, which reaches them over the bus",
+			 n ? "; " : "", slu_size_format(text, mapped_bytes));
+}
+
 static const char *connection_of(const struct slu_program *program)
 {
 	return program->session ? "joined" : program->is_orphan ? "orphan" : "lost";
 }
 
-/* A program in mode LAUNCH that works with more than it may hold exchanges its bytes as it goes. */
+/* A program in mode LAUNCH with a working set above its limit exchanges its bytes as it runs. */
 static void add_exchange(const struct slu_core_client_view *c, char *reason, size_t size)
 {
 	for (unsigned d = 0; d < c->n_devices; d++) {
@@ -268,7 +273,7 @@ static void add_exchange(const struct slu_core_client_view *c, char *reason, siz
 	}
 }
 
-/* Why the group is no longer that of its run stands behind why it waits. */
+/* Adds to the reason why the program was split from its run. */
 static void reason_add_split(const char *from, char *reason, size_t size)
 {
 	size_t n = strlen(reason);
@@ -288,18 +293,75 @@ static void begin_reason(pid_t pid, bool is_stopped, const char *why, char *ret_
 		snprintf(ret_reason, size, "%s", why);
 }
 
+/* The row of a process, whether it joined or was rejected: both have the same keys. */
+struct row {
+	pid_t pid;
+	uid_t uid;
+	const char *name, *group; /* NULL: no group */
+	const char *state, *connection, *mode, *reason;
+	const char *split_from; /* or NULL */
+	bool is_stopped;
+	const struct slu_core_client_view *client;
+	const struct slu_core_group_view *turns;
+	const struct sums *sums;
+	uint64_t wait_p99_ns;
+	json_t *devices; /* owned by the row afterwards */
+};
+
+static json_t *make_row_bytes(const struct row *row)
+{
+	const struct slu_core_client_view *c = row->client;
+	const struct sums *sums = row->sums;
+
+	return json_pack(
+		"{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "device_bytes",
+		(json_int_t)sums->device, "mapped_bytes", (json_int_t)sums->mapped, "ram_bytes",
+		(json_int_t)sums->ram, "disk_bytes", (json_int_t)sums->disk, "moved_in_bytes",
+		(json_int_t)sums->in, "moved_out_bytes", (json_int_t)sums->out, "launches",
+		(json_int_t)sums->launches, "pinned_bytes", (json_int_t)c->pinned.charge_bytes,
+		"pinned_held_bytes", (json_int_t)c->pinned.held_bytes, "backing_bytes",
+		(json_int_t)c->pageable.charge_bytes, "disk_backing_bytes",
+		(json_int_t)c->disk.charge_bytes, "unmovable", make_unmoved(sums->frozen, false),
+		"yielding", make_unmoved(sums->frozen, true));
+}
+
+static json_t *make_row_turns(const struct row *row)
+{
+	const struct slu_core_group_view *g = row->turns;
+
+	return json_pack("{s:b, s:b, s:b, s:i, s:I, s:I, s:I, s:I, s:I}", "stuck", g->is_stuck,
+			 "idle", g->is_idle, "parked", g->is_parked, "level", (int)g->level,
+			 "turns", (json_int_t)g->n_turns, "ran_ms", ms(g->ran_ns), "used_ms",
+			 ms(g->used_ns), "waited_ms", ms(g->waited_ns), "wait_p99_ms",
+			 ms(row->wait_p99_ns));
+}
+
+static json_t *make_row(const struct row *row)
+{
+	json_t *made = json_pack("{s:i, s:s, s:s?, s:i, s:s, s:s, s:s, s:s, s:s?, s:b, s:b, s:o}",
+				 "pid", (int)row->pid, "name", row->name, "group", row->group,
+				 "uid", (int)row->uid, "state", row->state, "connection",
+				 row->connection, "mode", row->mode, "reason", row->reason,
+				 "split_from", row->split_from, "silent", row->client->is_silent,
+				 "stopped", row->is_stopped, "devices", row->devices);
+
+	json_object_update_new(made, make_row_turns(row));
+	json_object_update_new(made, make_row_bytes(row));
+	return made;
+}
+
 static json_t *make_program(const struct slu_control_view *view, const struct slu_program *program)
 {
 	bool is_stopped = slu_process_is_stopped(program->pid);
 	struct slu_core_client_view c = {};
 	struct slu_core_group_view g = {};
 	struct sums sums = {};
-	json_t *devices = json_array(), *made;
+	json_t *devices = json_array();
 	char group[17], why[2 * SLU_CORE_REASON_MAX], reason[4 * SLU_CORE_REASON_MAX];
 	const char *split_from = slu_program_split_from(program);
 
-	client_view(view->server, program->id, &c);
-	group_view(view->server, program->group->id, &g);
+	slu_core_view_client_of(view->server->core, program->id, &c);
+	slu_core_view_group_of(view->server->core, program->group->id, &g);
 	for (unsigned d = 0; d < c.n_devices; d++)
 		json_array_append_new(devices, make_program_device(view->server, &c, d, &sums));
 	print_group(group, program->group->id);
@@ -308,58 +370,48 @@ static json_t *make_program(const struct slu_control_view *view, const struct sl
 		snprintf(why, sizeof(why), "moving its bytes fails: %s; tried again",
 			 strerror(sums.move_error));
 	begin_reason(program->pid, is_stopped, why, reason, sizeof(reason));
-	if (g.state == SLU_CORE_RUNNING)
+	if (g.state == SLU_CORE_RUNNING) {
 		add_exchange(&c, reason, sizeof(reason));
+		add_mapped(sums.mapped, reason, sizeof(reason));
+	}
 	reason_add_split(split_from, reason, sizeof(reason));
 	slu_text_clean(reason);
-	made = json_pack("{s:i, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:o}", "pid",
-			 (int)program->pid, "name", program->name, "group", group, "uid",
-			 (int)program->uid, "state", slu_core_state_name(g.state), "connection",
-			 connection_of(program), "mode",
-			 c.n_devices ? slu_mode_name(c.modes[0]) : "", "reason", reason, "stuck",
-			 g.is_stuck, "idle", g.is_idle, "parked", g.is_parked, "silent",
-			 c.is_silent, "devices", devices);
-	if (!made)
-		return NULL;
-	json_object_set_new(made, "stopped", json_boolean(is_stopped));
-	json_object_set_new(made, "split_from", split_from ? json_string(split_from) : json_null());
-	json_object_update_new(
-		made, json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}",
-				"device_bytes", (json_int_t)sums.device, "mapped_bytes",
-				(json_int_t)sums.mapped, "ram_bytes", (json_int_t)sums.ram,
-				"disk_bytes", (json_int_t)sums.disk, "moved_in_bytes",
-				(json_int_t)sums.in, "moved_out_bytes", (json_int_t)sums.out,
-				"launches", (json_int_t)sums.launches, "pinned_bytes",
-				(json_int_t)c.pinned.charge_bytes, "backing_bytes",
-				(json_int_t)c.backing.charge_bytes, "disk_backing_bytes",
-				(json_int_t)c.disk.charge_bytes, "unmovable",
-				make_unmoved(sums.frozen, false), "yielding",
-				make_unmoved(sums.frozen, true)));
-	json_object_update_new(made,
-			       json_pack("{s:i, s:I, s:I, s:I, s:I, s:I}", "level", (int)g.level,
-					 "turns", (json_int_t)g.n_turns, "ran_ms", ms(g.ran_ns),
-					 "used_ms", ms(g.used_ns), "waited_ms", ms(g.waited_ns),
-					 "wait_p99_ms", ms(slu_group_wait_p99_ns(program->group))));
-	return made;
+	return make_row(&(struct row){
+		.pid = program->pid,
+		.uid = program->uid,
+		.name = program->name,
+		.group = group,
+		.state = slu_core_state_name(g.state),
+		.connection = connection_of(program),
+		.mode = c.n_devices ? slu_mode_name(c.modes[0]) : "",
+		.reason = reason,
+		.split_from = split_from,
+		.is_stopped = is_stopped,
+		.client = &c,
+		.turns = &g,
+		.sums = &sums,
+		.wait_p99_ns = slu_group_wait_p99_ns(program->group, slu_clock_now_ns()),
+		.devices = devices,
+	});
 }
 
-/* One that was refused and says so: it runs as if we were not there. */
+/* A rejected process that reports itself: it runs without Sluice. */
 static json_t *make_refused(const struct slu_session *session)
 {
-	json_t *made = json_pack("{s:i, s:s, s:n, s:i, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b}",
-				 "pid", (int)session->pid, "name", session->name, "group", "uid",
-				 (int)session->uid, "state", "outside", "connection", "refused",
-				 "mode", "", "reason", session->why, "stuck", 0, "idle", 0,
-				 "parked", 0, "silent", 0);
-
-	json_object_set_new(made, "stopped", json_boolean(slu_process_is_stopped(session->pid)));
-	json_object_update_new(
-		made,
-		json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:[], s:[], s:[]}",
-			  "level", 0, "device_bytes", 0, "mapped_bytes", 0, "ram_bytes", 0,
-			  "disk_bytes", 0, "turns", 0, "ran_ms", 0, "used_ms", 0, "waited_ms", 0,
-			  "wait_p99_ms", 0, "unmovable", "yielding", "devices"));
-	return made;
+	return make_row(&(struct row){
+		.pid = session->pid,
+		.uid = session->uid,
+		.name = session->name,
+		.state = "outside",
+		.connection = "refused",
+		.mode = "",
+		.reason = session->why,
+		.is_stopped = slu_process_is_stopped(session->pid),
+		.client = &(struct slu_core_client_view){},
+		.turns = &(struct slu_core_group_view){},
+		.sums = &(struct sums){},
+		.devices = json_array(),
+	});
 }
 
 static json_t *make_programs(const struct slu_control_view *view)
@@ -368,7 +420,7 @@ static json_t *make_programs(const struct slu_control_view *view)
 	struct slu_program *program;
 	struct slu_session *session;
 
-	/* the newest is first in our lists; people expect the oldest there */
+	/* our lists have the newest first; people expect the oldest there */
 	LIST_FOREACH (program, &view->server->programs, entry)
 		if (slu_control_may_see(view, program->uid))
 			json_array_insert_new(list, 0, make_program(view, program));
@@ -379,7 +431,7 @@ static json_t *make_programs(const struct slu_control_view *view)
 	return list;
 }
 
-/* Host memory and disk for what left the devices. */
+/* Host memory and disk for bytes that left the devices. */
 static json_t *make_backing(const struct slu_server *server)
 {
 	const struct slu_backing *backing = &server->backing;

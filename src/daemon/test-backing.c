@@ -24,7 +24,7 @@ static void make(struct slu_backing *backing, const char *text, bool is_system)
 	slu_config_deinit(&config);
 }
 
-/* Tests that choose it are skipped where it is not on disk. */
+/* Tests that choose it are skipped if it is not on disk. */
 static void need_var_tmp(void)
 {
 	struct slu_filesystem fs;
@@ -33,7 +33,7 @@ static void need_var_tmp(void)
 		skip();
 }
 
-static void a_folder_that_was_asked_for_is_taken(void **state)
+static void a_configured_folder_is_used(void **state)
 {
 	struct slu_backing backing;
 
@@ -46,7 +46,7 @@ static void a_folder_that_was_asked_for_is_taken(void **state)
 	assert_string_equal(backing.why, "");
 }
 
-static void a_folder_in_memory_is_refused_with_words(void **state)
+static void a_folder_in_memory_is_rejected_with_a_reason(void **state)
 {
 	struct slu_filesystem fs;
 	struct slu_backing backing;
@@ -60,14 +60,14 @@ static void a_folder_in_memory_is_refused_with_words(void **state)
 	assert_int_equal(backing.disk_bytes, 0);
 	assert_string_equal(backing.why,
 			    "/dev/shm: its files are memory, which is what shall be spared");
-	/* one that nobody asked for is passed over */
+	/* a folder that no setting names is passed over */
 	setenv("XDG_CACHE_HOME", "/dev/shm", 1);
 	make(&backing, "", false);
 	assert_string_equal(backing.folder, "/var/tmp");
 	unsetenv("XDG_CACHE_HOME");
 }
 
-static void only_a_folder_on_disk_is_one(void **state)
+static void only_a_folder_on_disk_is_used(void **state)
 {
 	struct slu_filesystem fs;
 
@@ -104,7 +104,7 @@ static void a_users_daemon_uses_the_users_cache(void **state)
 	rmdir(folder);
 }
 
-static void a_folder_that_is_not_there_is_said(void **state)
+static void a_missing_folder_is_reported(void **state)
 {
 	struct slu_backing backing;
 
@@ -128,8 +128,8 @@ static void users_share_a_system_daemon(void **state)
 	assert_int_equal(backing.user_backing_bytes, 4 * SLU_GIB);
 	assert_int_equal(backing.user_disk_bytes, 3 * SLU_GIB);
 	slu_backing_bounds(&backing, getpid(), 1234, &bounds);
-	assert_true(bounds.n_backing >= 1 && bounds.n_disk == 1);
-	assert_int_equal(bounds.backing[0].bytes, 4 * SLU_GIB);
+	assert_true(bounds.n_pageable >= 1 && bounds.n_disk == 1);
+	assert_int_equal(bounds.pageable[0].bytes, 4 * SLU_GIB);
 	assert_int_equal(bounds.disk[0].bytes, 3 * SLU_GIB);
 	make(&backing, "[memory]\nuser_backing = 100M\n", false);
 	assert_int_equal(backing.backing_bytes, 12 * SLU_GIB);
@@ -191,20 +191,20 @@ static void each_group_with_a_limit_is_a_bound(void **state)
 	(void)state;
 	plant(&t);
 	slu_cgroup_add(t.root, "0::/a/b\n", 50, &bounds);
-	/* "max" is none, and the root's own is nobody's */
-	assert_int_equal(bounds.n_backing, 1);
-	assert_int_equal(bounds.backing[0].bytes, 500);
+	/* "max" is no limit, and the root's own limit does not count */
+	assert_int_equal(bounds.n_pageable, 1);
+	assert_int_equal(bounds.pageable[0].bytes, 500);
 	put(&t, "a/b/memory.high", "600\n");
-	bounds.n_backing = 0;
+	bounds.n_pageable = 0;
 	slu_cgroup_add(t.root, "1:name=systemd:/x\n0::/a/b\n", 50, &bounds);
-	assert_int_equal(bounds.n_backing, 2);
-	assert_int_equal(bounds.backing[0].bytes, 300);
-	assert_int_equal(bounds.backing[1].bytes, 500);
-	assert_int_not_equal(bounds.backing[0].id, bounds.backing[1].id);
+	assert_int_equal(bounds.n_pageable, 2);
+	assert_int_equal(bounds.pageable[0].bytes, 300);
+	assert_int_equal(bounds.pageable[1].bytes, 500);
+	assert_int_not_equal(bounds.pageable[0].id, bounds.pageable[1].id);
 	uproot(&t);
 }
 
-static void groups_of_the_first_version_are_bounds_as_well(void **state)
+static void cgroups_of_version_1_are_bounds_as_well(void **state)
 {
 	static const char *const lines[] = { "9:name=systemd:/\n4:memory:/a/b\n0::/\n",
 					     "4:cpu,memory:/a/b" };
@@ -221,21 +221,21 @@ static void groups_of_the_first_version_are_bounds_as_well(void **state)
 		snprintf(name, sizeof(name), "%s/%s", t.root, *folder);
 		assert_int_equal(mkdir(name, 0700), 0);
 	}
-	/* the root's own is nobody's; then none, as the kernel writes it, and one */
+	/* the root's own does not count; then none, as the kernel writes it, and one */
 	put(&t, "memory/memory.limit_in_bytes", "7\n");
 	put(&t, "memory/a/b/memory.limit_in_bytes", "9223372036854771712\n");
 	put(&t, "memory/a/memory.limit_in_bytes", "4000\n");
 	for (size_t i = 0; i < SLU_ARRAY_SIZE(lines); i++) {
 		bounds = (struct slu_core_bounds){ 0 };
 		slu_cgroup_add(t.root, lines[i], 50, &bounds);
-		assert_int_equal(bounds.n_backing, 1);
-		assert_int_equal(bounds.backing[0].bytes, 2000);
+		assert_int_equal(bounds.n_pageable, 1);
+		assert_int_equal(bounds.pageable[0].bytes, 2000);
 	}
 	snprintf(name, sizeof(name), "rm -r %s", t.root);
 	assert_int_equal(system(name), 0);
 }
 
-static void what_cannot_be_read_limits_nothing(void **state)
+static void unreadable_files_limit_nothing(void **state)
 {
 	static const char *const texts[] = {
 		"",	      "0::",	       "0::/\n", "0::/none\n",
@@ -249,37 +249,37 @@ static void what_cannot_be_read_limits_nothing(void **state)
 	plant(&t);
 	for (unsigned i = 0; i < SLU_ARRAY_SIZE(texts); i++)
 		slu_cgroup_add(t.root, texts[i], 100, &bounds);
-	assert_int_equal(bounds.n_backing, 0);
+	assert_int_equal(bounds.n_pageable, 0);
 	slu_cgroup_add_process(-1, 100, &bounds);
-	assert_int_equal(bounds.n_backing, 0);
+	assert_int_equal(bounds.n_pageable, 0);
 	uproot(&t);
 }
 
-static void there_are_only_so_many_bounds(void **state)
+static void the_number_of_bounds_is_limited(void **state)
 {
-	struct slu_core_bounds bounds = { .n_backing = SLU_CORE_BOUNDS_MAX };
+	struct slu_core_bounds bounds = { .n_pageable = SLU_CORE_BOUNDS_MAX };
 	struct tree t;
 
 	(void)state;
 	plant(&t);
 	slu_cgroup_add(t.root, "0::/a\n", 100, &bounds);
-	assert_int_equal(bounds.n_backing, SLU_CORE_BOUNDS_MAX);
+	assert_int_equal(bounds.n_pageable, SLU_CORE_BOUNDS_MAX);
 	uproot(&t);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_folder_that_was_asked_for_is_taken),
-		cmocka_unit_test(a_folder_in_memory_is_refused_with_words),
-		cmocka_unit_test(only_a_folder_on_disk_is_one),
+		cmocka_unit_test(a_configured_folder_is_used),
+		cmocka_unit_test(a_folder_in_memory_is_rejected_with_a_reason),
+		cmocka_unit_test(only_a_folder_on_disk_is_used),
 		cmocka_unit_test(a_users_daemon_uses_the_users_cache),
-		cmocka_unit_test(a_folder_that_is_not_there_is_said),
+		cmocka_unit_test(a_missing_folder_is_reported),
 		cmocka_unit_test(users_share_a_system_daemon),
 		cmocka_unit_test(each_group_with_a_limit_is_a_bound),
-		cmocka_unit_test(groups_of_the_first_version_are_bounds_as_well),
-		cmocka_unit_test(what_cannot_be_read_limits_nothing),
-		cmocka_unit_test(there_are_only_so_many_bounds),
+		cmocka_unit_test(cgroups_of_version_1_are_bounds_as_well),
+		cmocka_unit_test(unreadable_files_limit_nothing),
+		cmocka_unit_test(the_number_of_bounds_is_limited),
 	};
 
 	return cmocka_run_group_tests_name("backing", tests, NULL, NULL);

@@ -98,10 +98,12 @@ static void test_each_wrong_line_says_what_was_expected(void **state)
 		{ "name of another section", "[memory]\nslice = 3s\n", 2,
 		  "no setting of [memory]" },
 		{ "bad time", "[scheduler]\n\nslice = 3\n", 3, "a time such as" },
-		{ "time too small", "[scheduler]\nslice = 0s\n", 2, "from 1ms to 3600s" },
+		{ "time too small", "[scheduler]\nslice = 0s\n", 2,
+		  "0s is less than 1ms; expected a time such as 250ms, 2s or 1h, from 1ms to 1h" },
+		{ "time too large", "[scheduler]\nslice = 100h\n", 2, "100h is more than 1h" },
 		{ "negative time", "[scheduler]\nslice = -1s\n", 2, "a time such as" },
 		{ "bad size", "[memory]\npinned = much\n", 2, "auto, or a size" },
-		{ "no size at all", "[memory]\nvisible_memory = 0\n", 2, "from 4K to 64T" },
+		{ "no size at all", "[memory]\nvisible_memory = 0\n", 2, "0 is less than 4K" },
 		{ "bad count", "[scheduler]\nshare_percent = 9.5\n", 2, "a whole number" },
 		{ "count too large", "[scheduler]\nshare_percent = 101\n", 2, "from 1 to 100" },
 		{ "bad word", "[scheduler]\npolicy = best\n", 2, "one of mlfq|rr|fifo" },
@@ -168,12 +170,12 @@ static void test_a_programs_section_goes_before_memory_whatever_the_order(void *
 
 	slu_config_program(&copy, "ollama-7b", &program);
 	assert_int_equal(program.visible_bytes, 8 * SLU_GIB);
-	assert_true(program.allow_mapped);
+	assert_string_equal(program.allow_mapped, "on");
 	assert_int_equal(program.chunk_bytes, SLU_MIB);
 	assert_string_equal(program.on_daemon_loss, "run");
 	slu_config_program(&copy, "train", &program);
 	assert_int_equal(program.visible_bytes, 4 * SLU_GIB);
-	assert_false(program.allow_mapped);
+	assert_string_equal(program.allow_mapped, "off");
 	assert_string_equal(program.on_daemon_loss, "wait");
 	assert_int_equal(
 		slu_config_get(&copy, "program train", "on_daemon_loss", value, sizeof(value)), 0);
@@ -192,7 +194,7 @@ static void note_program_setting(void *data, const struct slu_config_view *view)
 	sprintf(all + strlen(all), "%s%s=%s;", view->name, view->is_own ? "!" : "", view->value);
 }
 
-static void test_what_is_in_force_for_a_program_is_listed(void **state)
+static void test_the_settings_of_a_program_are_listed(void **state)
 {
 	static const char text[] = "[memory]\nloss_grace = 9s\n[program oll*]\nchunk = 1M\n"
 				   "[program train]\nchecksum_moves = on\n";
@@ -230,7 +232,7 @@ static void remove_file(const char *folder, const char *name)
 	unlink(path);
 }
 
-static void test_drop_ins_are_read_by_name_and_the_last_word_wins(void **state)
+static void test_drop_ins_are_read_by_name_and_the_last_value_wins(void **state)
 {
 	char folder[] = "/tmp/sluice-config-XXXXXX", drop_ins[64], path[64];
 	struct slu_config config;
@@ -244,7 +246,7 @@ static void test_drop_ins_are_read_by_name_and_the_last_word_wins(void **state)
 	assert_int_equal(mkdir(drop_ins, 0700), 0);
 	assert_int_equal(slu_config_init(&config), 0);
 
-	/* the file itself may be absent, unless it was asked for by name */
+	/* the file itself may be absent, unless it was named */
 	assert_int_equal(slu_config_read(&config, path, true, &reporter), -ENOENT);
 	assert_int_equal(reports.line, 0);
 	write_file(drop_ins, "20.conf", "[scheduler]\nslice = 20ms\n");
@@ -280,7 +282,7 @@ static void test_drop_ins_are_read_by_name_and_the_last_word_wins(void **state)
 	assert_int_equal(rmdir(folder), 0);
 }
 
-static void test_what_is_printed_can_be_read_again(void **state)
+static void test_printed_settings_can_be_read_again(void **state)
 {
 	static const char text[] =
 		"[scheduler]\nslice = 1234567us\n[memory]\nbacking = 3G\nchunk = 12K\n"
@@ -313,7 +315,7 @@ static void test_what_is_printed_can_be_read_again(void **state)
 	slu_config_deinit(&again);
 }
 
-static void test_the_core_has_what_is_set(void **state)
+static void test_settings_reach_the_core(void **state)
 {
 	struct slu_core_config core = { .generation = 7, .backing_bytes = 8, .disk_bytes = 9 };
 	struct slu_config config;
@@ -330,14 +332,14 @@ static void test_the_core_has_what_is_set(void **state)
 	assert_int_equal(core.slice_ns, 3 * SLU_NS_PER_S);
 	assert_int_equal(core.levels, 2);
 	assert_int_equal(core.staging_bytes, 2 * SLU_MIB);
-	assert_int_equal(core.pinned_bytes, 0); /* auto: the daemon finds out */
+	assert_int_equal(core.pinned_bytes, 0); /* auto: the daemon decides */
 	assert_int_equal(core.generation, 7);	/* no setting */
 	assert_int_equal(core.backing_bytes, 8);
 	assert_int_equal(core.disk_bytes, 9);
 	slu_config_deinit(&config);
 }
 
-/* Tests and the simulator use the core without a daemon: what they try is what is installed. */
+/* Tests and the simulator use the core without a daemon: they must test the installed defaults. */
 static void test_the_defaults_of_the_core_are_those_of_the_settings(void **state)
 {
 	struct slu_core_config own, core;
@@ -350,7 +352,7 @@ static void test_the_defaults_of_the_core_are_those_of_the_settings(void **state
 	slu_config_to_core(&config, &core);
 	assert_string_equal(core.policy, own.policy);
 	core.policy = own.policy;
-	core.pinned_bytes = own.pinned_bytes; /* auto, of which the core knows nothing */
+	core.pinned_bytes = own.pinned_bytes; /* auto, which the core does not know */
 #define SLU_SETTING(...)
 #define SLU_SETTING_CORE(section, name, kind, field, ...) assert_true(core.field == own.field);
 #define SLU_SETTING_CORE_JOIN				  SLU_SETTING_CORE
@@ -366,10 +368,10 @@ int main(void)
 		cmocka_unit_test(test_each_wrong_line_says_what_was_expected),
 		cmocka_unit_test(test_long_and_binary_lines_are_reported),
 		cmocka_unit_test(test_a_programs_section_goes_before_memory_whatever_the_order),
-		cmocka_unit_test(test_what_is_in_force_for_a_program_is_listed),
-		cmocka_unit_test(test_drop_ins_are_read_by_name_and_the_last_word_wins),
-		cmocka_unit_test(test_what_is_printed_can_be_read_again),
-		cmocka_unit_test(test_the_core_has_what_is_set),
+		cmocka_unit_test(test_the_settings_of_a_program_are_listed),
+		cmocka_unit_test(test_drop_ins_are_read_by_name_and_the_last_value_wins),
+		cmocka_unit_test(test_printed_settings_can_be_read_again),
+		cmocka_unit_test(test_settings_reach_the_core),
 		cmocka_unit_test(test_the_defaults_of_the_core_are_those_of_the_settings),
 	};
 

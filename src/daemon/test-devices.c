@@ -14,8 +14,7 @@
 #include "daemon/node.h"
 #include "daemon/order.h"
 
-/* A folder that stands for / and for the folder of boards, a core, and a private daemon's devices.
- */
+/* A folder in place of / and of the folder of boards, a core, and a private daemon's devices. */
 struct fixture {
 	char root[64];
 	struct slu_core *core;
@@ -112,7 +111,7 @@ static void test_a_card_is_found_by_uuid(void **state)
 	assert_int_equal(slu_node_find(f->root, other, "", path, sizeof(path)), -ENOENT);
 }
 
-static void test_a_card_without_that_is_found_by_its_place_on_the_bus(void **state)
+static void test_a_card_without_uuid_is_found_by_its_place_on_the_bus(void **state)
 {
 	struct fixture *f = *state;
 	char path[256], want[256];
@@ -146,7 +145,7 @@ static void test_a_card_is_locked_while_it_is_used(void **state)
 	slu_devices_release(f->devices, device);
 	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
 
-	/* now it is somebody else's */
+	/* now another daemon has it */
 	assert_int_equal(acquire(f, &hello, &device), SLU_DEVICES_E_REFUSED);
 	assert_int_equal(f->status, EBUSY);
 	assert_non_null(strstr(f->why, "is managed by"));
@@ -154,6 +153,96 @@ static void test_a_card_is_locked_while_it_is_used(void **state)
 	assert_int_equal(acquire(f, &hello, &device), 0);
 	assert_int_equal(slu_devices_n(f->devices), 1);
 	slu_devices_release(f->devices, device);
+}
+
+static void make_render(struct fixture *f)
+{
+	make(f, "sys/bus/pci/devices/0000:03:00.0/drm/renderD129/x", "");
+	make(f, "dev/dri/renderD129", "");
+}
+
+static void test_an_invented_uuid_at_the_address_of_a_card_is_that_card(void **state)
+{
+	static const uint8_t invented[16] = { 9, 9, 9 };
+	struct fixture *f = *state;
+	struct slu_hello_device liar = hello_of(invented, 1000), honest = hello_of(card, 1000);
+	struct slu_device *first, *second;
+
+	make_render(f);
+	strcpy(liar.pci, "0000:03:00.0");
+	strcpy(honest.pci, "0000:03:00.0");
+	assert_int_equal(acquire(f, &liar, &first), 0);
+	assert_int_equal(acquire(f, &honest, &second), 0);
+	assert_ptr_equal(first, second);
+	slu_devices_release(f->devices, first);
+	slu_devices_release(f->devices, second);
+}
+
+static void test_the_largest_size_counts_while_a_card_is_used(void **state)
+{
+	struct fixture *f = *state;
+	struct slu_hello_device small = hello_of(card, 1000), right = hello_of(card, 100000);
+	struct slu_core_device_view view;
+	struct slu_device *first, *second;
+
+	make_card(f);
+	assert_int_equal(acquire(f, &small, &first), 0);
+	assert_int_equal(acquire(f, &right, &second), 0);
+	assert_ptr_equal(first, second);
+	assert_int_equal(first->total_bytes, 100000);
+	slu_core_view_device(f->core, first->number, &view);
+	assert_int_equal(view.usable_bytes, 90000);
+	slu_devices_release(f->devices, first);
+	assert_int_equal(acquire(f, &small, &first), 0);
+	assert_int_equal(first->total_bytes, 100000);
+	slu_devices_release(f->devices, first);
+	slu_devices_release(f->devices, second);
+	/* and is forgotten when no program uses it, without another number */
+	assert_int_equal(acquire(f, &small, &first), 0);
+	assert_int_equal(first->total_bytes, 1000);
+	assert_int_equal(slu_devices_n(f->devices), 1);
+	slu_devices_release(f->devices, first);
+}
+
+static void test_a_size_that_the_system_reports_counts_alone(void **state)
+{
+	struct fixture *f = *state;
+	struct slu_hello_device small = hello_of(card, 1000), large = hello_of(card, 1 << 30);
+	struct slu_device *first, *second;
+
+	make_render(f);
+	make(f, "sys/bus/pci/devices/0000:03:00.0/mem_info_vram_total", "500000\n");
+	strcpy(small.pci, "0000:03:00.0");
+	strcpy(large.pci, "0000:03:00.0");
+	assert_int_equal(acquire(f, &small, &first), 0);
+	assert_int_equal(acquire(f, &large, &second), 0);
+	assert_ptr_equal(first, second);
+	assert_int_equal(first->total_bytes, 500000);
+	slu_devices_release(f->devices, first);
+	slu_devices_release(f->devices, second);
+}
+
+static void test_a_strangers_lock_does_not_stop_a_system_daemon(void **state)
+{
+	struct fixture *f = *state;
+	struct slu_hello_device hello = hello_of(card, 1000);
+	struct slu_devices *devices;
+	struct slu_device *device;
+	char path[256];
+	int fd;
+
+	make_card(f);
+	assert_int_equal(slu_devices_new(f->core, true, f->root, &devices), 0);
+	slu_devices_configure(devices, f->root, 10);
+	snprintf(path, sizeof(path), "%s/dev/nvidia1", f->root);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+	assert_int_equal(slu_devices_acquire(devices, 2, &hello, &device, &f->status, f->why,
+					     sizeof(f->why)),
+			 0);
+	slu_devices_release(devices, device);
+	slu_devices_free(devices);
+	close(fd);
 }
 
 static struct dev_board *make_board(struct fixture *f, const char *name, uint64_t bytes)
@@ -172,7 +261,7 @@ static struct dev_board *make_board(struct fixture *f, const char *name, uint64_
 	return board;
 }
 
-static void test_a_board_tells_size_and_name_itself(void **state)
+static void test_a_board_has_its_size_and_name(void **state)
 {
 	struct fixture *f = *state;
 	struct slu_hello_device hello = hello_of(card, 5 << 20);
@@ -209,20 +298,24 @@ static void test_a_board_made_again_with_another_size_is_another_device(void **s
 	slu_devices_release(f->devices, second);
 }
 
-static bool nobody(void *data, pid_t pid)
+static bool nobody(void *data, const struct slu_device *device, pid_t pid, uint64_t bytes)
 {
+	(void)device;
+	(void)bytes;
 	(void)data;
 	(void)pid;
 	return false;
 }
 
-static bool us(void *data, pid_t pid)
+static bool us(void *data, const struct slu_device *device, pid_t pid, uint64_t bytes)
 {
 	(void)data;
+	(void)device;
+	assert_int_equal(bytes, 4096);
 	return pid == getpid();
 }
 
-static void test_outsiders_are_those_who_are_no_clients(void **state)
+static void test_outsiders_are_processes_that_are_no_clients(void **state)
 {
 	struct fixture *f = *state;
 	struct slu_hello_device hello = hello_of(card, 1 << 20);
@@ -249,7 +342,7 @@ static void test_outsiders_are_those_who_are_no_clients(void **state)
 	dev_board_close(board);
 }
 
-static void test_what_is_not_there_is_for_private_daemons_only(void **state)
+static void test_only_private_daemons_accept_unknown_devices(void **state)
 {
 	struct fixture *f = *state;
 	struct slu_hello_device hello = hello_of(card, 1000);
@@ -269,7 +362,7 @@ static void test_what_is_not_there_is_for_private_daemons_only(void **state)
 	slu_devices_free(system_wide);
 }
 
-static void test_sizes_that_no_device_has(void **state)
+static void test_impossible_sizes_are_rejected(void **state)
 {
 	struct fixture *f = *state;
 	struct slu_hello_device hello = hello_of(card, 0);
@@ -280,7 +373,7 @@ static void test_sizes_that_no_device_has(void **state)
 	assert_int_equal(acquire(f, &hello, &device), SLU_DEVICES_E_REFUSED);
 }
 
-static void test_when_all_numbers_are_in_use_the_oldest_free_one_is_given_away(void **state)
+static void test_if_all_numbers_are_taken_the_oldest_unused_one_is_reused(void **state)
 {
 	struct fixture *f = *state;
 	struct slu_hello_device hello = hello_of(card, 1000);
@@ -310,7 +403,7 @@ static void test_when_all_numbers_are_in_use_the_oldest_free_one_is_given_away(v
 			slu_devices_release(f->devices, used[i]);
 }
 
-static void test_a_device_whose_board_was_removed_is_gone_until_there_is_one_again(void **state)
+static void test_a_device_without_its_board_is_gone_until_the_board_returns(void **state)
 {
 	struct fixture *f = *state;
 	struct slu_hello_device hello = hello_of(card, 1 << 20);
@@ -355,20 +448,20 @@ static struct slu_device *acquire_named(struct fixture *f, const uint8_t uuid[16
 	return device;
 }
 
-static void test_devices_have_the_numbers_of_the_drivers_tools(void **state)
+static void test_devices_are_numbered_as_in_the_drivers_tools(void **state)
 {
 	struct fixture *f = *state;
 	struct slu_device *other, *soft, *second, *list[SLU_DEVICES_MAX];
 
 	other = acquire_named(f, (uint8_t[16]){ 9 }, "");
 	assert_int_equal(other->index, 0);
-	/* the second software GPU is number 1, though nobody has used the first */
+	/* the second software GPU is number 1, though no program has used the first */
 	add_board(f, "softgpu0", 70);
 	add_board(f, "softgpu1", 71);
 	soft = acquire_named(f, (uint8_t[16]){ 71 }, "0000:00:01.0");
 	assert_int_equal(soft->index, 1);
 	assert_int_equal(other->index, 2);
-	/* so is the second card, as nvidia-smi has it */
+	/* so is the second card, as in nvidia-smi */
 	make_card(f);
 	second = acquire_named(f, card, "0000:02:00.0");
 	assert_int_equal(second->index, 1);
@@ -383,7 +476,7 @@ static void test_devices_have_the_numbers_of_the_drivers_tools(void **state)
 	slu_devices_release(f->devices, second);
 }
 
-static void test_a_device_that_nothing_stands_for_is_gone_with_its_last_user(void **state)
+static void test_an_unknown_device_is_gone_with_its_last_user(void **state)
 {
 	struct fixture *f = *state;
 	struct slu_hello_device hello = hello_of(card, 1 << 20);
@@ -404,17 +497,21 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	static const struct CMUnitTest tests[] = {
 		T(test_a_card_is_found_by_uuid),
-		T(test_a_card_without_that_is_found_by_its_place_on_the_bus),
+		T(test_a_card_without_uuid_is_found_by_its_place_on_the_bus),
 		T(test_a_card_is_locked_while_it_is_used),
-		T(test_a_board_tells_size_and_name_itself),
+		T(test_an_invented_uuid_at_the_address_of_a_card_is_that_card),
+		T(test_the_largest_size_counts_while_a_card_is_used),
+		T(test_a_size_that_the_system_reports_counts_alone),
+		T(test_a_strangers_lock_does_not_stop_a_system_daemon),
+		T(test_a_board_has_its_size_and_name),
 		T(test_a_board_made_again_with_another_size_is_another_device),
-		T(test_outsiders_are_those_who_are_no_clients),
-		T(test_what_is_not_there_is_for_private_daemons_only),
-		T(test_sizes_that_no_device_has),
-		T(test_when_all_numbers_are_in_use_the_oldest_free_one_is_given_away),
-		T(test_a_device_that_nothing_stands_for_is_gone_with_its_last_user),
-		T(test_a_device_whose_board_was_removed_is_gone_until_there_is_one_again),
-		T(test_devices_have_the_numbers_of_the_drivers_tools),
+		T(test_outsiders_are_processes_that_are_no_clients),
+		T(test_only_private_daemons_accept_unknown_devices),
+		T(test_impossible_sizes_are_rejected),
+		T(test_if_all_numbers_are_taken_the_oldest_unused_one_is_reused),
+		T(test_an_unknown_device_is_gone_with_its_last_user),
+		T(test_a_device_without_its_board_is_gone_until_the_board_returns),
+		T(test_devices_are_numbered_as_in_the_drivers_tools),
 	};
 #undef T
 

@@ -6,7 +6,7 @@
 #include "base/util.h"
 #include "daemon/limits.h"
 
-static void test_the_last_one_allowed_is_given_and_the_next_is_not(void **state)
+static void test_the_last_allowed_charge_is_granted_and_the_next_is_not(void **state)
 {
 	struct slu_limits *limits;
 	struct slu_charge charges[4];
@@ -44,7 +44,7 @@ static void test_kinds_do_not_mix(void **state)
 	slu_limits_free(limits);
 }
 
-static void test_a_charge_that_cannot_grow_is_as_before(void **state)
+static void test_a_charge_that_cannot_grow_is_unchanged(void **state)
 {
 	struct slu_limits *limits;
 	struct slu_charge charge;
@@ -76,6 +76,33 @@ static void test_a_lowered_bound_refuses_new_ones_and_keeps_the_old(void **state
 	assert_int_equal(slu_charge_take(limits, 7, SLU_LIMITS_GROUPS, 1, &b), SLU_LIMITS_E_USER);
 	assert_int_equal(slu_charge_change(&a, 20), 0);
 	slu_charge_give(&a);
+	slu_limits_free(limits);
+}
+
+static void test_each_user_gets_half_of_what_the_others_leave_and_root_the_rest(void **state)
+{
+	struct slu_limits *limits;
+	struct slu_charge charges[64] = {};
+	unsigned n = 0, had = 64;
+
+	(void)state;
+	assert_int_equal(slu_limits_new(&limits), 0);
+	slu_limits_share(limits);
+	slu_limits_set(limits, SLU_LIMITS_SESSIONS, 64, 64);
+	for (uid_t uid = 1; uid <= 5; uid++) {
+		unsigned first = n;
+
+		while (!slu_charge_take(limits, uid, SLU_LIMITS_SESSIONS, 1, &charges[n]))
+			n++;
+		assert_true(n > first && n - first <= had);
+		had = n - first;
+	}
+	assert_true(n <= 60);
+	while (n < 64)
+		assert_int_equal(slu_charge_take(limits, 0, SLU_LIMITS_SESSIONS, 1, &charges[n++]),
+				 0);
+	for (unsigned i = 0; i < n; i++)
+		slu_charge_give(&charges[i]);
 	slu_limits_free(limits);
 }
 
@@ -121,10 +148,12 @@ static void test_random_charges_end_at_zero_and_agree_with_a_naive_sum(void **st
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_the_last_one_allowed_is_given_and_the_next_is_not),
+		cmocka_unit_test(test_the_last_allowed_charge_is_granted_and_the_next_is_not),
 		cmocka_unit_test(test_kinds_do_not_mix),
-		cmocka_unit_test(test_a_charge_that_cannot_grow_is_as_before),
+		cmocka_unit_test(test_a_charge_that_cannot_grow_is_unchanged),
 		cmocka_unit_test(test_a_lowered_bound_refuses_new_ones_and_keeps_the_old),
+		cmocka_unit_test(
+			test_each_user_gets_half_of_what_the_others_leave_and_root_the_rest),
 		cmocka_unit_test(test_random_charges_end_at_zero_and_agree_with_a_naive_sum),
 	};
 

@@ -175,7 +175,9 @@ static void test_a_torn_put_leaves_the_old_line_or_the_new_one(void **state)
 		after = read_whole(fixture->path, &size);
 		slu_roster_close(roster);
 
-		/* any part of the words that the put stored has been stored, in any order */
+		/*
+		 * any part of the words that the put stores may have reached the file, in any order
+		 */
 		for (size_t w = 0; w < size; w += 8)
 			if (memcmp(before + w, after + w, 8) && slu_test_random(&seed) % 8 < 7)
 				memcpy(before + w, after + w, 8);
@@ -199,7 +201,7 @@ static void test_a_torn_put_leaves_the_old_line_or_the_new_one(void **state)
 	assert_true(n_old > 0 && n_new > 0);
 }
 
-static void test_a_damaged_file_is_said_and_begun_anew(void **state)
+static void test_a_damaged_file_is_reported_and_replaced(void **state)
 {
 	struct fixture *fixture = *state;
 	static const char junk[5000] = "this is no roster";
@@ -257,7 +259,7 @@ static void test_any_flipped_byte_costs_at_most_its_own_line(void **state)
 	free(whole);
 }
 
-static void test_a_full_roster_says_so(void **state)
+static void test_a_full_roster_returns_an_error(void **state)
 {
 	struct slu_roster_line line = line_of(1, 1);
 	struct slu_roster *roster;
@@ -321,9 +323,9 @@ int main(void)
 		T(test_an_empty_roster_leaves_no_file),
 		T(test_a_killed_writer_leaves_its_lines),
 		T(test_a_torn_put_leaves_the_old_line_or_the_new_one),
-		T(test_a_damaged_file_is_said_and_begun_anew),
+		T(test_a_damaged_file_is_reported_and_replaced),
 		T(test_any_flipped_byte_costs_at_most_its_own_line),
-		T(test_a_full_roster_says_so),
+		T(test_a_full_roster_returns_an_error),
 		T(test_two_daemons_cannot_have_one_roster),
 		T(test_a_pid_is_only_the_same_process_with_the_same_start),
 	};

@@ -4,7 +4,7 @@
 #include "base/util.h"
 #include "daemon/text.h"
 
-static void test_what_a_terminal_would_obey_is_replaced(void **state)
+static void test_control_sequences_are_replaced(void **state)
 {
 	static const struct {
 		const char *text, *clean;
@@ -19,10 +19,10 @@ static void test_what_a_terminal_would_obey_is_replaced(void **state)
 		{ "\xf0\x9f\x9a\x80", "\xf0\x9f\x9a\x80" },	/* beyond the first plane */
 		{ "\xff\xfe", "??" },
 		{ "\xc3", "?" },      /* cut short */
-		{ "\xc0\xaf", "??" }, /* longer than it need be */
+		{ "\xc0\xaf", "??" }, /* overlong */
 		{ "\xe0\x80\xaf", "???" },
-		{ "\xed\xa0\x80", "???" },	/* half of a pair */
-		{ "\xf4\x90\x80\x80", "????" }, /* beyond the last */
+		{ "\xed\xa0\x80", "???" },	/* half of a surrogate pair */
+		{ "\xf4\x90\x80\x80", "????" }, /* beyond the last code point */
 		{ "\xc2\x9b"
 		  "31m",
 		  "??31m" }, /* the other control set */
@@ -41,7 +41,7 @@ static void test_what_a_terminal_would_obey_is_replaced(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_a_terminal_would_obey_is_replaced),
+		cmocka_unit_test(test_control_sequences_are_replaced),
 	};
 
 	return cmocka_run_group_tests_name("text", tests, NULL, NULL);

@@ -41,7 +41,7 @@ static void test_a_turn_is_filled_in_as_its_answers_come(void **state)
 	assert_string_equal(turn->reason, "its time is over");
 }
 
-static void test_a_turn_that_nobody_closed_has_the_reason_of_its_end(void **state)
+static void test_a_turn_without_a_close_has_the_reason_of_its_end(void **state)
 {
 	struct slu_timeline *timeline = *state;
 
@@ -49,7 +49,7 @@ static void test_a_turn_that_nobody_closed_has_the_reason_of_its_end(void **stat
 	assert_string_equal(slu_timeline_turn(timeline, 0)->reason, "the program ended");
 }
 
-static void test_who_joined_is_remembered_and_the_oldest_forgotten(void **state)
+static void test_joins_are_kept_and_the_oldest_forgotten(void **state)
 {
 	struct slu_timeline *timeline = *state;
 
@@ -132,8 +132,8 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	static const struct CMUnitTest tests[] = {
 		T(test_a_turn_is_filled_in_as_its_answers_come),
-		T(test_a_turn_that_nobody_closed_has_the_reason_of_its_end),
-		T(test_who_joined_is_remembered_and_the_oldest_forgotten),
+		T(test_a_turn_without_a_close_has_the_reason_of_its_end),
+		T(test_joins_are_kept_and_the_oldest_forgotten),
 		T(test_numbers_that_are_no_turn_are_ignored),
 		T(test_the_oldest_is_forgotten_and_its_number_with_it),
 		T(test_moves_are_kept_in_order),

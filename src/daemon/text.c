@@ -24,7 +24,7 @@ static size_t utf8_character(const unsigned char *s)
 			return 0;
 		code = code << 6 | (s[i] & 0x3fu);
 	}
-	/* too long for what they say, surrogates, beyond the last, and the other control set */
+	/* overlong, surrogates, beyond the last code point, and the other control set */
 	if ((n == 3 && code < 0x800) || (n == 4 && (code < 0x10000 || code > 0x10ffff)) ||
 	    (code >= 0xd800 && code < 0xe000) || code < 0xa0)
 		return 0;

@@ -72,6 +72,14 @@ uint64_t slu_timeline_granted(struct slu_timeline *timeline, uint64_t now_ns,
 	return timeline->n_turns;
 }
 
+void slu_timeline_present(struct slu_timeline *timeline, uint64_t number, uint64_t bytes)
+{
+	struct slu_timeline_turn *turn = record_of(timeline, number);
+
+	if (turn)
+		turn->present_bytes = bytes;
+}
+
 void slu_timeline_ready(struct slu_timeline *timeline, uint64_t now_ns, uint64_t number)
 {
 	struct slu_timeline_turn *turn = record_of(timeline, number);

@@ -39,7 +39,8 @@ struct slu_timeline_turn {
 	unsigned device; /* the daemon's number */
 	struct slu_epoch epoch;
 	uint64_t granted_ns, ready_ns, closing_ns, end_ns; /* 0: not yet */
-	char reason[96];				   /* why it ended */
+	uint64_t present_bytes; /* held when it was granted: came ahead, or had stayed */
+	char reason[96];	/* why it ended */
 };
 
 struct slu_timeline_move {
@@ -84,6 +85,8 @@ void slu_timeline_refused(struct slu_timeline *timeline, uint64_t now_ns,
 uint64_t slu_timeline_granted(struct slu_timeline *timeline, uint64_t now_ns,
 			      const struct slu_timeline_who *who, unsigned device,
 			      struct slu_epoch epoch);
+/* The bytes that its program held there when the turn was granted. */
+void slu_timeline_present(struct slu_timeline *timeline, uint64_t turn, uint64_t bytes);
 void slu_timeline_ready(struct slu_timeline *timeline, uint64_t now_ns, uint64_t turn);
 void slu_timeline_closing(struct slu_timeline *timeline, uint64_t now_ns, uint64_t turn,
 			  const char *reason);

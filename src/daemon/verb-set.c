@@ -15,7 +15,7 @@ struct search {
 	char section[SLU_WIRE_NAME_MAX + 16];
 	enum slu_config_counts counts;
 	struct slu_suggest suggest;
-	char meant[64]; /* what it may have been, or empty */
+	char meant[64]; /* what the user may have meant, or empty */
 };
 
 static void match_name(void *data, const struct slu_config_view *view)

@@ -17,8 +17,8 @@ void slu_verb_status(struct slu_answer *answer)
 }
 
 /*
- * Whether we are there at all, without a look at anything. With a protocol "version" also whether a
- * program that speaks it and is started now would be let in.
+ * Whether the daemon serves, without looking at anything. With a protocol "version" also whether it
+ * would admit a program that speaks it and starts now.
  */
 void slu_verb_ping(struct slu_answer *answer)
 {

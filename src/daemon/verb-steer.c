@@ -12,12 +12,14 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/suggest.h"
+#include "base/utf8.h"
 #include "daemon/answer.h"
 #include "daemon/group.h"
 #include "daemon/process.h"
 #include "daemon/program.h"
 #include "daemon/server.h"
 #include "daemon/session.h"
+#include "daemon/text.h"
 
 static bool is_called(const char *name, pid_t pid, const char *who)
 {
@@ -43,8 +45,8 @@ static bool is_meant(const struct slu_program *program, const char *who)
 }
 
 /*
- * What a verb does. The programs are listed first and changed afterwards: to park one is to park
- * the others of its run, and these were not parked before.
+ * What a verb does. The programs are listed first and changed afterwards: parking one parks the
+ * others of its run, and these were not parked before.
  */
 struct steering {
 	const char *done;   /* "Parked" */
@@ -52,7 +54,7 @@ struct steering {
 	const char *nobody; /* of all of them if none does: "No program was left to park." */
 	bool (*is_needed)(const struct slu_program *program);
 	int (*act)(struct slu_server *server, struct slu_program *program);
-	int (*act_refused)(struct slu_session *session); /* NULL: it cannot be */
+	int (*act_refused)(struct slu_session *session); /* NULL: not possible */
 };
 
 static void list_program(json_t *list, const char *name, pid_t pid)
@@ -65,21 +67,30 @@ static void steer_complain(struct slu_answer *answer, const char *name, pid_t pi
 	slu_answer_no(answer, error, NULL, "%s (pid %d): %s", name, (int)pid, strerror(error));
 }
 
+/*
+ * Whether the asking user could send the process a signal: a process that has executed a set-uid
+ * program, or has other rights in reserve, does not count as theirs, whoever connected.
+ */
+static bool may_steer(const struct slu_answer *answer, uid_t uid, pid_t pid)
+{
+	return answer->view.is_master || (answer->view.uid == uid && slu_process_obeys(pid, uid));
+}
+
 static bool is_steered(const struct slu_answer *answer, const struct slu_program *program,
 		       const char *who)
 {
-	return slu_control_may_see(&answer->view, program->uid) && (!who || is_meant(program, who));
+	return (!who || is_meant(program, who)) && may_steer(answer, program->uid, program->pid);
 }
 
 static bool is_refused(const struct slu_answer *answer, const struct slu_session *session,
 		       const char *who)
 {
-	return session->state == SLU_SESSION_OUTSIDE &&
-	       slu_control_may_see(&answer->view, session->uid) && who &&
-	       is_called(session->name, session->pid, who);
+	return session->state == SLU_SESSION_OUTSIDE && who &&
+	       is_called(session->name, session->pid, who) &&
+	       may_steer(answer, session->uid, session->pid);
 }
 
-/* Return: how many programs are meant; @changes gets those that the verb changes. */
+/* Return: how many programs match; @changes gets those that the verb changes. */
 static unsigned list_meant(const struct slu_answer *answer, const struct steering *verb,
 			   const char *who, json_t *changes, json_t *others)
 {
@@ -110,7 +121,7 @@ static void act_on_meant(struct slu_answer *answer, const struct steering *verb,
 	}
 }
 
-/* Programs that run without us: they can be ended and nothing else. Return: how many are meant. */
+/* Programs that run without us can only be ended. Return: how many match. */
 static unsigned act_on_refused(struct slu_answer *answer, const struct steering *verb,
 			       const char *who, json_t *changes, json_t *others)
 {
@@ -179,7 +190,9 @@ static void say_done(struct slu_answer *answer, const struct steering *verb, con
 
 static void programs_steer(struct slu_answer *answer, const struct steering *verb)
 {
-	const char *who = json_string_value(json_object_get(answer->request, "program"));
+	const char *said = json_string_value(json_object_get(answer->request, "program"));
+	/* longer than any name, so that a cut word matches no name */
+	char word[SLU_WIRE_NAME_MAX + 8], *who = said ? word : NULL;
 	json_t *changes, *others;
 	unsigned n;
 
@@ -188,11 +201,16 @@ static void programs_steer(struct slu_answer *answer, const struct steering *ver
 			      "expected \"program\" (a name, a pid or a group) or \"all\"");
 		return;
 	}
+	/* names are stored in this form, also those with control characters */
+	slu_utf8_copy(word, sizeof(word), said ? said : "");
+	slu_text_clean(word);
 	changes = json_array();
 	others = json_array();
 	n = list_meant(answer, verb, who, changes, others);
 	act_on_meant(answer, verb, who);
-	/* where both have the name, the ones that share are steered and the others stay as they are
+	/*
+	 * if both have the name, the verb applies to joined programs and the others stay as they
+	 * are
 	 */
 	if (!answer->status && (!n || verb->act_refused))
 		n += act_on_refused(answer, verb, who, changes, others);
@@ -242,7 +260,7 @@ static int kick_process(int pidfd, const char *name, pid_t pid)
 	return 0;
 }
 
-/* The kernel takes a while to end a process with much memory: until then it is in the list. */
+/* The kernel takes a while to end a process with much memory: until then it is listed. */
 static bool is_not_kicked(const struct slu_program *program)
 {
 	return !program->is_kicked;

@@ -151,7 +151,7 @@ struct slu_device *slu_device_get(cl_device_id handle)
 		if (slu_client_device_add(&identity, SLU_MODE_LAUNCH, &slu_device_backend, device,
 					  &client) < 0)
 			client = NULL;
-		is_bounded = client && slu_client_device_is_managed(client);
+		is_bounded = client && slu_client_device_has_daemon(client);
 
 		slu_layer_take();
 		device->client = client;

@@ -147,7 +147,7 @@ void slu_fastpath_tick(struct slu_device *device)
 		return;
 	if (n)
 		slu_client_command_count(device->client, n);
-	atomic_store(&device->is_managed, slu_client_device_is_managed(device->client));
+	atomic_store(&device->is_managed, slu_client_device_has_daemon(device->client));
 }
 
 /* -- runs ------------------------------------------------------------------------------------- */

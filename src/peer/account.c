@@ -19,8 +19,8 @@ struct slu_peer_account *slu_peer_account_find(struct slu_peer *peer, struct slu
 		return name.device < peer->n_devices ? &peer->devices[name.device].account : NULL;
 	case SLU_TIER_PINNED:
 		return &peer->pinned;
-	case SLU_TIER_BACKING:
-		return &peer->backing;
+	case SLU_TIER_PAGEABLE:
+		return &peer->pageable;
 	case SLU_TIER_DISK:
 		return &peer->disk;
 	default:
@@ -132,6 +132,8 @@ static bool device_gives(const struct slu_peer *peer, const struct slu_peer_devi
 
 static bool pinned_gives(const struct slu_peer *peer)
 {
+	if (peer->copies_bytes)
+		return true;
 	for (unsigned i = 0; i < peer->n_devices; i++)
 		if (device_gives(peer, &peer->devices[i], SLU_PLACE_MAPPED))
 			return true;
@@ -184,10 +186,10 @@ void slu_peer_account_step(struct slu_peer *peer)
 			  is_final);
 
 	/* backing is held until its unit is released, or shifts to disk */
-	a = &peer->backing;
+	a = &peer->pageable;
 	is_final = a->held_bytes > a->limit_bytes && !slu_peer_shift_gives(peer);
 	if (a->is_due || (is_final && !a->final_is_reported))
-		sums_push(peer, (struct slu_account){ SLU_TIER_BACKING, 0 }, a, a->held_bytes,
+		sums_push(peer, (struct slu_account){ SLU_TIER_PAGEABLE, 0 }, a, a->held_bytes,
 			  is_final);
 
 	a = &peer->disk;
@@ -214,5 +216,5 @@ int slu_peer_account_stage(struct slu_peer *peer, uint64_t now_ns, uint64_t byte
 bool slu_peer_account_must_unstage(const struct slu_peer *peer)
 {
 	return peer->is_joined && peer->staged_bytes &&
-	       peer->pinned.held_bytes > peer->pinned.limit_bytes;
+	       peer->pinned.held_bytes - peer->copies_bytes > peer->pinned.limit_bytes;
 }

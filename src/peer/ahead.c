@@ -84,7 +84,7 @@ void slu_peer_ahead_named(struct slu_peer_device *d, struct slu_unit *u)
 
 void slu_peer_ahead_judge(struct slu_peer_device *d, struct slu_unit *u)
 {
-	/* while the working set fits there is nothing to miss, and there may be many units */
+	/* while the working set fits no unit can be missing, and there may be many */
 	if (d->working_bytes > d->account.limit_bytes || !slu_shadow_holds(u))
 		slu_shadow_named(&d->shadow, &d->foresight, &d->units, u, d->account.limit_bytes);
 }

@@ -83,7 +83,7 @@ static void alloc_take_backing(struct slu_peer *peer, struct slu_unit *u)
 	if (u->on_disk)
 		peer->reserved_bytes -= u->bytes;
 	else
-		slu_peer_account_hold(&peer->backing, u->bytes);
+		slu_peer_account_hold(&peer->pageable, u->bytes);
 	u->has_backing = true;
 }
 
@@ -96,7 +96,7 @@ static void alloc_insert(struct slu_peer *peer, uint64_t now_ns, struct slu_unit
 	u->place = (uint8_t)place;
 	u->moving = SLU_MOVING_NO;
 	u->shift = SLU_SHIFT_NO;
-	u->cancel = u->wanted = u->blocked = u->working = u->denied = false;
+	u->cancel = u->wanted = u->blocked = u->working = u->denied = u->pinned = false;
 	u->n_named = 0;
 	u->device_version = u->host_version = 0;
 	u->last_use = d->n_launches;
@@ -135,7 +135,7 @@ static int alloc_alone(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *
 	if (device_is_paused(&peer->devices[u->device], now_ns))
 		return alloc_wait_for(peer, u, SLU_ALLOC_WAIT_DEVICE);
 	u->has_backing = false;
-	if (u->on_disk || peer->backing.held_bytes + u->bytes <= peer->backing.limit_bytes)
+	if (u->on_disk || peer->pageable.held_bytes + u->bytes <= peer->pageable.limit_bytes)
 		alloc_take_backing(peer, u);
 	else
 		u->frozen = SLU_FROZEN_NO_BACKING;
@@ -143,7 +143,7 @@ static int alloc_alone(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *
 	return 0;
 }
 
-/* It is our turn, there is credit, and no command in front needs that credit. */
+/* In a turn, with credit that no command in front needs. */
 static bool alloc_may_be_on_device(const struct slu_peer *peer, uint64_t now_ns,
 				   const struct slu_peer_device *d, const struct slu_unit *u)
 {
@@ -160,7 +160,7 @@ static uint64_t device_program_bytes(const struct slu_peer_device *d)
 	return d->owned_bytes - d->device_only_bytes;
 }
 
-/* Some programs ask for less and less until they succeed: report one of these requests. */
+/* Some programs ask for less and less until they succeed: report only one of these requests. */
 void slu_peer_alloc_exceeds(struct slu_peer *peer, uint64_t now_ns, unsigned index, uint64_t bytes,
 			    uint64_t owned_bytes, uint64_t visible_bytes)
 {
@@ -199,7 +199,7 @@ int slu_peer_alloc(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 	}
 	if (peer->is_alone)
 		return alloc_alone(peer, now_ns, u);
-	if (!u->on_disk && peer->backing.held_bytes + u->bytes > peer->backing.limit_bytes) {
+	if (!u->on_disk && peer->pageable.held_bytes + u->bytes > peer->pageable.limit_bytes) {
 		if (!slu_peer_shift_has_credit(peer, u->bytes))
 			return alloc_wait_for(peer, u, SLU_ALLOC_WAIT_BACKING);
 		alloc_stop_waiting(peer, u);
@@ -235,7 +235,7 @@ static void alloc_remove(struct slu_peer *peer, uint64_t now_ns, struct slu_unit
 	if (u->place == SLU_PLACE_MAPPED)
 		slu_peer_account_release(&peer->pinned, u->bytes);
 	if (u->has_backing)
-		slu_peer_account_release(u->on_disk ? &peer->disk : &peer->backing, u->bytes);
+		slu_peer_account_release(u->on_disk ? &peer->disk : &peer->pageable, u->bytes);
 	u->has_backing = u->on_disk = false;
 	slu_peer_reports_touch(peer, now_ns);
 }
@@ -321,7 +321,7 @@ void slu_peer_alloc_freeze(struct slu_peer *peer, uint64_t now_ns, struct slu_un
 	slu_peer_alloc_thaw(peer);
 	if (a->held_bytes > a->limit_bytes)
 		a->is_due = true;
-	/* a command on another device uses it where it is, or need not any more */
+	/* a command on another device uses it where it is, or no longer needs it */
 	if (peer->n_devices > 1)
 		slu_peer_wake_all(peer);
 	slu_peer_reports_touch(peer, now_ns);
@@ -338,7 +338,7 @@ void slu_peer_alloc_thaw(struct slu_peer *peer)
 		slu_peer_tally_note_scan(d);
 		TAILQ_FOREACH (u, &d->units, link) {
 			if (u->frozen != SLU_FROZEN_NO_BACKING ||
-			    peer->backing.held_bytes + u->bytes > peer->backing.limit_bytes)
+			    peer->pageable.held_bytes + u->bytes > peer->pageable.limit_bytes)
 				continue;
 			alloc_take_backing(peer, u);
 			slu_peer_tally_set_frozen(d, u, SLU_FROZEN_NO);

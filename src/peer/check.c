@@ -25,12 +25,12 @@ static bool unit_is_held(const struct slu_unit *u)
 /* While backing is on its way it counts on both sides. */
 static bool unit_has_backing_in(const struct slu_unit *u, bool on_disk)
 {
-	return u->on_disk == on_disk || u->shift != SLU_SHIFT_NO;
+	return u->on_disk == on_disk || u->shift == SLU_SHIFT_DOWN || u->shift == SLU_SHIFT_UP;
 }
 
 void slu_peer_check(const struct slu_peer *peer)
 {
-	uint64_t pinned = peer->staged_bytes, unmapping = 0, backing = 0;
+	uint64_t pinned = peer->staged_bytes, unmapping = 0, copies = 0, backing = 0;
 	uint64_t disk = peer->reserved_bytes;
 
 	for (unsigned i = 0; i < peer->n_devices; i++) {
@@ -45,6 +45,8 @@ void slu_peer_check(const struct slu_peer *peer)
 			held += unit_is_held(u) ? u->bytes : 0;
 			if (u->place == SLU_PLACE_MAPPED || u->moving == SLU_MOVING_MAP)
 				pinned += u->bytes;
+			copies += u->pinned || u->shift == SLU_SHIFT_PIN ? u->bytes : 0;
+			assert(!u->pinned || (!u->on_disk && u->has_backing));
 			backing += u->has_backing && unit_has_backing_in(u, false) ? u->bytes : 0;
 			disk += u->has_backing && unit_has_backing_in(u, true) ? u->bytes : 0;
 			assert((u->shift != SLU_SHIFT_NO) == (peer->shifting == u));
@@ -70,8 +72,10 @@ void slu_peer_check(const struct slu_peer *peer)
 		if (d->mode != SLU_MODE_LAUNCH && d->gate != SLU_PEER_GATE_SHUT)
 			assert(d->n_absent == 0);
 	}
-	assert(pinned == peer->pinned.held_bytes);
+	/* copies of released units are unpinned a moment later */
+	assert(copies <= peer->copies_bytes);
+	assert(pinned + peer->copies_bytes == peer->pinned.held_bytes);
 	assert(unmapping == peer->unmapping_bytes);
-	assert(backing == peer->backing.held_bytes);
+	assert(backing == peer->pageable.held_bytes);
 	assert(disk == peer->disk.held_bytes);
 }

@@ -146,7 +146,7 @@ void slu_peer_command_unname(struct slu_peer *peer, struct slu_unit *const *unit
 		/* a unit that could not leave may be able to now */
 		d->account.final_is_reported = false;
 		d->wake_is_due = d->wake_is_due || d->n_command;
-		/* a command of another device used it here, where all is at rest already */
+		/* a command of another device used it here, where everything is at rest already */
 		if (slu_peer_account_floor_fell(peer, d))
 			peer->reports_ns = 0;
 	}

@@ -16,7 +16,7 @@
 static void void_credit(struct slu_peer *peer)
 {
 	slu_peer_account_void(&peer->pinned);
-	slu_peer_account_void(&peer->backing);
+	slu_peer_account_void(&peer->pageable);
 	slu_peer_account_void(&peer->disk);
 	peer->backing_want_is_current = false;
 	peer->backing_is_exact = false;
@@ -101,13 +101,13 @@ void slu_peer_connection_fill_hello(struct slu_peer *peer, struct slu_msg_hello 
 		.n_devices = peer->n_devices,
 		.group = peer->config.group,
 		.pinned_held_bytes = peer->pinned.held_bytes,
-		.backing_held_bytes = peer->backing.held_bytes,
+		.pageable_held_bytes = peer->pageable.held_bytes,
 		.disk_held_bytes = peer->disk.held_bytes,
 	};
 	memcpy(ret_hello->program, peer->config.program, sizeof(ret_hello->program));
 	ret_hello->program[sizeof(ret_hello->program) - 1] = '\0';
 	peer->pinned.reported_held_bytes = peer->pinned.held_bytes;
-	peer->backing.reported_held_bytes = peer->backing.held_bytes;
+	peer->pageable.reported_held_bytes = peer->pageable.held_bytes;
 	peer->disk.reported_held_bytes = peer->disk.held_bytes;
 
 	for (unsigned i = 0; i < peer->n_devices; i++) {
@@ -130,11 +130,20 @@ void slu_peer_connection_fill_hello(struct slu_peer *peer, struct slu_msg_hello 
 	}
 }
 
-/* A part of what the turn gives, or nothing yet; the rest follows as others leave. */
+/* A part of what the turn gives, or nothing yet; the rest follows when others leave. */
 static bool limit_is_partial(const struct slu_peer_account *a, const struct slu_msg_limit *limit)
 {
 	return limit->pace != SLU_PACE_NONE && limit->limit_bytes >= a->limit_bytes &&
 	       limit->limit_bytes < limit->goal_bytes;
+}
+
+/* In an open turn a lowering also gives the goal of that turn. In LAUNCH the next one decides. */
+static bool limit_is_of_turn(const struct slu_peer *peer, const struct slu_msg_limit *limit)
+{
+	const struct slu_peer_device *d = &peer->devices[limit->account.device];
+
+	return limit->account.tier == SLU_TIER_DEVICE && d->mode != SLU_MODE_LAUNCH &&
+	       slu_peer_turn_may_run(peer, d);
 }
 
 static void take_limit(struct slu_peer *peer, uint64_t now_ns, const struct slu_msg_limit *limit)
@@ -146,7 +155,7 @@ static void take_limit(struct slu_peer *peer, uint64_t now_ns, const struct slu_
 	if (limit->account.tier == SLU_TIER_DEVICE && limit_is_partial(a, limit))
 		peer->devices[limit->account.device].grows_until_ns =
 			now_ns + SLU_PEER_GROWS_ANSWERS * peer->config.answer_ns;
-	a->goal_is_past = limit->limit_bytes < a->limit_bytes;
+	a->goal_is_past = limit->limit_bytes < a->limit_bytes && !limit_is_of_turn(peer, limit);
 	a->seq = limit->seq;
 	a->limit_bytes = limit->limit_bytes;
 	a->goal_bytes = limit->goal_bytes;
@@ -159,7 +168,7 @@ static void take_limit(struct slu_peer *peer, uint64_t now_ns, const struct slu_
 		peer->devices[limit->account.device].want_is_current = false;
 		peer->devices[limit->account.device].wake_is_due = true;
 		break;
-	case SLU_TIER_BACKING:
+	case SLU_TIER_PAGEABLE:
 	case SLU_TIER_DISK:
 		peer->backing_want_is_current = false;
 		peer->backing_is_exact = false;
@@ -214,14 +223,14 @@ static void take_deny(struct slu_peer *peer, uint64_t now_ns, const struct slu_m
 	struct slu_peer_device *d;
 	struct slu_unit *u;
 
-	if (deny->account.tier == SLU_TIER_BACKING) {
+	if (deny->account.tier == SLU_TIER_PAGEABLE) {
 		slu_peer_want_backing_denied(peer);
 		return;
 	}
 	if (deny->account.tier != SLU_TIER_DEVICE || deny->account.device >= peer->n_devices)
 		return;
 	d = &peer->devices[deny->account.device];
-	/* void if it crossed with what it denies; but the daemon should know what we want */
+	/* void if it crossed with the thing it denies; but the daemon should know the need */
 	if (!slu_peer_want_is_unmet(peer, deny->account.device)) {
 		d->want_is_due = true;
 		return;

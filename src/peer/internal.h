@@ -17,6 +17,7 @@
  *   alone.c       without a daemon: how much the driver gives
  *   tally.c       sums over the units, kept as they change
  *   shift.c       backing that goes between pageable memory and disk
+ *   pinning.c     backing in memory that is pinned in place
  *   move.c        which moves begin
  *   move-end.c    how moves end
  *   want.c        WANT, for devices and for backing
@@ -157,8 +158,9 @@ struct slu_peer {
 	struct slu_peer_device devices[SLU_WIRE_DEVICES_MAX];
 	unsigned n_devices;
 	uint64_t n_crossings; /* commands so far that named units of other devices */
-	struct slu_peer_account pinned, backing, disk;
+	struct slu_peer_account pinned, pageable, disk;
 	uint64_t staged_bytes;	  /* of pinned: chunks of the movers */
+	uint64_t copies_bytes;	  /* of pinned: host copies, those on their way included */
 	uint64_t unmapping_bytes; /* of pinned: units on their way out of MAPPED */
 
 	uint64_t reserved_bytes;   /* of disk: for units whose allocation has an extent already */
@@ -213,8 +215,21 @@ void slu_peer_turn_close(struct slu_peer *peer, unsigned index, struct slu_epoch
 void slu_peer_shift_step(struct slu_peer *peer);
 /* Whether backing goes from memory to disk now, or will without any further event. */
 bool slu_peer_shift_gives(const struct slu_peer *peer);
+/* Whether backing must go to disk, and could if it were not pinned. */
+bool slu_peer_shift_lacks_pageable(const struct slu_peer *peer);
 /* Whether there is credit for an extent of @bytes. */
 bool slu_peer_shift_has_credit(const struct slu_peer *peer, uint64_t bytes);
+
+/* pinning.c */
+void slu_peer_pinning_hold(struct slu_peer *peer, uint64_t bytes);
+void slu_peer_pinning_release(struct slu_peer *peer, uint64_t bytes);
+/* Whether pinned copies yield now. */
+bool slu_peer_pinning_must_give(const struct slu_peer *peer);
+/* The next unit whose copy becomes pinned, or pageable again; or NULL. */
+struct slu_unit *slu_peer_pinning_next(const struct slu_peer *peer);
+struct slu_unit *slu_peer_pinning_next_out(const struct slu_peer *peer);
+/* Whether the pinning of @unit that is under way should stop. */
+bool slu_peer_pinning_is_void(const struct slu_peer *peer, const struct slu_unit *unit);
 
 /* alloc.c */
 /* The first allocation that waits for device credit there, or NULL. */
@@ -314,6 +329,8 @@ bool slu_peer_move_serves_command(const struct slu_peer *peer,
 				  const struct slu_peer_device *device);
 bool slu_peer_move_uses_map(const struct slu_peer *peer, const struct slu_peer_device *device);
 uint64_t slu_peer_move_limit(const struct slu_peer *peer, const struct slu_peer_device *device);
+/* Whether the turn waits for units that can only be mapped. */
+bool slu_peer_move_wants_map(const struct slu_peer *peer, const struct slu_peer_device *device);
 /* A mapped unit that fits on the device now, or NULL. */
 struct slu_unit *slu_peer_move_promotable(const struct slu_peer *peer,
 					  const struct slu_peer_device *device);

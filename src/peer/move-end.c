@@ -35,7 +35,7 @@ static void move_failed(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_
 static void move_refused(struct slu_peer *peer, uint64_t now_ns, struct slu_peer_device *d,
 			 struct slu_peer_account *a, uint64_t bytes)
 {
-	/* moves that were under way together are refused together: that is one refusal */
+	/* moves that were under way together are refused together: this counts as one refusal */
 	if (d->retry_ns[IN])
 		return;
 	d->retry_ns[IN] = now_ns + peer->config.refusal_pause_ns;
@@ -61,7 +61,7 @@ static void move_in_ended(struct slu_peer *peer, uint64_t now_ns, struct slu_pee
 		slu_peer_tally_set_place(d, u, is_map ? SLU_PLACE_MAPPED : SLU_PLACE_DEVICE,
 					 SLU_MOVING_NO);
 		u->device_version = u->host_version;
-		/* pinned memory says nothing about what the device refused */
+		/* pinned memory has nothing to do with a refusal by the device */
 		if (!is_map) {
 			d->n_refused = 0;
 			d->moved_in_bytes += u->bytes;

@@ -15,7 +15,7 @@
 #include "peer/internal.h"
 #include "place/place.h"
 
-/* Moves under way in one direction: at least so many, more while they are small. */
+/* Moves under way in one direction: at least this many, more while they are small. */
 #define MOVES_MIN 2
 #define N_CHUNKS  4 /* a mover pins two, and should find the next units ready */
 
@@ -94,7 +94,7 @@ struct slu_unit *slu_peer_move_promotable(const struct slu_peer *peer,
 				slu_sub_floor(d->account.goal_bytes, d->account.held_bytes));
 	struct slu_unit *u;
 
-	/* absent units have the free bytes first, or the device is never complete */
+	/* absent units get the free bytes first; otherwise the device is never complete */
 	if (!slu_peer_move_uses_map(peer, d) || peer->is_alone || most == 0 || d->n_absent ||
 	    d->place_bytes[SLU_PLACE_MAPPED] == 0)
 		return NULL;
@@ -136,7 +136,7 @@ static bool move_is_void(const struct slu_peer *peer, const struct slu_peer_devi
 		       !slu_peer_crossing_claims(peer, u) &&
 		       !slu_peer_move_serves_command(peer, d) && !slu_peer_ahead_is_active(peer, d);
 	default:
-		return peer->pinned.held_bytes > peer->pinned.limit_bytes;
+		return peer->pinned.held_bytes - peer->copies_bytes > peer->pinned.limit_bytes;
 	}
 }
 
@@ -226,7 +226,8 @@ static uint64_t mapped_excess_bytes(const struct slu_peer *peer)
 {
 	const struct slu_peer_account *a = &peer->pinned;
 
-	return slu_sub_floor(a->held_bytes - peer->staged_bytes - peer->unmapping_bytes,
+	return slu_sub_floor(a->held_bytes - peer->staged_bytes - peer->copies_bytes -
+				     peer->unmapping_bytes,
 			     a->limit_bytes);
 }
 
@@ -272,6 +273,24 @@ static bool fetches_working_set(const struct slu_peer *peer, const struct slu_pe
 					      : slu_peer_move_may_fill(peer, d);
 }
 
+/* In a turn: a unit that is away and fits neither the device now nor the goal is to be mapped. */
+static bool device_maps(const struct slu_peer *peer, const struct slu_peer_device *d)
+{
+	if (!slu_peer_move_uses_map(peer, d) || !slu_peer_turn_may_run(peer, d) || peer->is_alone ||
+	    d->account.goal_is_past)
+		return false;
+	/* a unit that still fits the goal waits until the limit reaches it */
+	return !unit_next_in(d, slu_sub_floor(d->account.goal_bytes, d->account.held_bytes),
+			     SLU_PLACE_IN_ANY);
+}
+
+bool slu_peer_move_wants_map(const struct slu_peer *peer, const struct slu_peer_device *d)
+{
+	return d->mode == SLU_MODE_MAPPED && slu_peer_turn_at_rest(d) && d->n_absent &&
+	       !d->n_moving[IN] && !unit_next_in(d, free_share(peer, d), SLU_PLACE_IN_ANY) &&
+	       device_maps(peer, d);
+}
+
 static struct slu_unit *move_choose_in(const struct slu_peer *peer, const struct slu_peer_device *d,
 				       enum slu_moving *ret_moving)
 {
@@ -291,18 +310,13 @@ static struct slu_unit *move_choose_in(const struct slu_peer *peer, const struct
 	if (!slu_peer_turn_at_rest(d) || !slu_peer_move_may_fill(peer, d) || d->n_absent == 0)
 		return NULL;
 	u = unit_next_in(d, free_share(peer, d), SLU_PLACE_IN_ANY);
-	if (u || !slu_peer_move_uses_map(peer, d) || !slu_peer_turn_may_run(peer, d) ||
-	    peer->is_alone)
+	if (u || !device_maps(peer, d))
 		return u;
-	/* a unit that still fits the goal waits for the limit to get there */
-	if (unit_next_in(d, slu_sub_floor(d->account.goal_bytes, d->account.held_bytes),
-			 SLU_PLACE_IN_ANY))
-		return NULL;
 	*ret_moving = SLU_MOVING_MAP;
 	slu_peer_tally_note_scan(d);
 	u = slu_place_next_map(&d->units,
 			       slu_sub_floor(peer->pinned.limit_bytes, peer->pinned.held_bytes));
-	/* others leave for it: it is mapped only where that does not help, to be out of the way */
+	/* others leave for it: it is mapped only if that does not help, to be out of the way */
 	return u && u->device_only && share_gets_free(peer, d) ? NULL : u;
 }
 
@@ -354,7 +368,7 @@ static bool move_waits_for_window(struct slu_peer *peer, uint64_t now_ns, unsign
 	return true;
 }
 
-/* The bus must be busy between two units; what is under way must be cancelled soon. */
+/* The bus must stay busy between two units, and moves must be cancelled quickly. */
 static bool move_may_begin(const struct slu_peer *peer, const struct slu_peer_device *d,
 			   unsigned way)
 {
@@ -393,7 +407,7 @@ void slu_peer_move_step(struct slu_peer *peer, uint64_t now_ns, unsigned index)
 			move_begin(peer, index, u, way, move_free_slot(d, way), moving);
 		}
 	}
-	/* without a daemon the limit follows what the driver gave */
+	/* without a daemon the limit follows what the driver granted */
 	if (peer->is_alone)
 		d->account.limit_bytes = d->account.held_bytes;
 }

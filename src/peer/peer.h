@@ -244,6 +244,12 @@ enum slu_shift_result {
 	SLU_SHIFT_FAILED,    /* the copy failed; nothing changed */
 };
 
+/*
+ * The host copy of a unit that was released while it was pinned is not pinned any more: @bytes of
+ * it.
+ */
+void slu_peer_pinning_released(struct slu_peer *peer, uint64_t now_ns, uint64_t bytes);
+
 void slu_peer_shift_done(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit,
 			 enum slu_shift_result result);
 

@@ -72,7 +72,7 @@ void slu_peer_reports_step(struct slu_peer *peer, uint64_t now_ns)
 	peer->reports_ns = SLU_PEER_NEVER;
 
 	sums_mark_due(&peer->pinned);
-	sums_mark_due(&peer->backing);
+	sums_mark_due(&peer->pageable);
 	sums_mark_due(&peer->disk);
 	for (unsigned i = 0; i < peer->n_devices; i++) {
 		struct slu_peer_device *d = &peer->devices[i];

@@ -23,7 +23,7 @@ static unsigned finish_moves(struct fixture *f)
 	return n_in;
 }
 
-/* A command that names @u; what must move for it, and what then moves ahead, moves at once. */
+/* A command that names @u; moves for the command, and then ahead of the next, end at once. */
 static unsigned serve(struct fixture *f, struct slu_unit *u)
 {
 	unsigned n_in = 0;
@@ -38,7 +38,7 @@ static unsigned serve(struct fixture *f, struct slu_unit *u)
 	return n_in + finish_moves(f);
 }
 
-/* One round names each once. Return: how many came in. */
+/* One round names each unit once. Return: how many came in. */
 static unsigned go_round(struct fixture *f)
 {
 	unsigned n_in = 0;
@@ -50,7 +50,7 @@ static unsigned go_round(struct fixture *f)
 	return n_in;
 }
 
-/* A program goes round in two thirds of its units, until its past is known. */
+/* A program loops over two thirds of its units until its past is known. */
 static void setup(struct fixture *f)
 {
 	fixture_init(f, SLU_MODE_LAUNCH, 1000);
@@ -60,7 +60,7 @@ static void setup(struct fixture *f)
 	fixture_limit(f, DEVICE0, 1, WINDOW, WINDOW, SLU_PACE_NOW);
 	for (unsigned i = 0; i < 3; i++)
 		go_round(f);
-	/* whatever the daemon might still have given */
+	/* whatever more the daemon might have granted */
 	fixture_wait(f, SLU_PEER_NEVER / 4);
 	fixture_finish_moves(f);
 }
@@ -73,7 +73,7 @@ static struct slu_unit *moving(struct fixture *f, enum slu_moving how)
 	return NULL;
 }
 
-static void the_next_one_comes_before_it_is_named(void **state)
+static void the_next_unit_comes_before_it_is_named(void **state)
 {
 	struct slu_unit *in = NULL, *out;
 	struct fixture f;
@@ -87,7 +87,7 @@ static void the_next_one_comes_before_it_is_named(void **state)
 		assert_int_equal(slu_peer_command_name(f.peer, f.now_ns, 0, &u, 1), 0);
 		slu_peer_command_unname(f.peer, &u, 1);
 		fixture_step(&f);
-		/* another unit leaves for it, not one of the last command; no one waits */
+		/* another unit leaves for it, not one of the last command; no thread waits */
 		out = moving(&f, SLU_MOVING_OUT);
 		assert_ptr_not_equal(out, u);
 		if (out)
@@ -102,7 +102,7 @@ static void the_next_one_comes_before_it_is_named(void **state)
 }
 
 /* Two come ahead, so that two others do not fit: a tenth more, and a part of a unit. */
-static void a_program_that_goes_round_moves_little_more_than_it_must(void **state)
+static void a_loop_moves_little_more_than_it_must(void **state)
 {
 	struct fixture f;
 	unsigned n_in = 0;
@@ -115,7 +115,7 @@ static void a_program_that_goes_round_moves_little_more_than_it_must(void **stat
 	fixture_deinit(&f);
 }
 
-/* Of twelve large units eight fit. */
+/* Eight of twelve large units fit. */
 static void setup_few(struct fixture *f)
 {
 	fixture_init(f, SLU_MODE_LAUNCH, 1000);
@@ -127,7 +127,7 @@ static void setup_few(struct fixture *f)
 		serve(f, &f->units[i % FEW]);
 }
 
-/* For one that came early every fourth would have to come again. */
+/* For one unit that came early every fourth would have to come again. */
 static void few_units_come_only_when_they_are_named(void **state)
 {
 	struct fixture f;
@@ -140,7 +140,7 @@ static void few_units_come_only_when_they_are_named(void **state)
 	fixture_deinit(&f);
 }
 
-/* Return: the first that is to leave for @u. */
+/* Return: the first unit that is to leave for @u. */
 static struct slu_unit *leave_for(struct fixture *f, struct slu_unit *u)
 {
 	struct slu_unit *out;
@@ -153,7 +153,7 @@ static struct slu_unit *leave_for(struct fixture *f, struct slu_unit *u)
 	return out;
 }
 
-/* The round goes on until one is named that is away. Return: that one. */
+/* The round goes on until it names a unit that is away. Return: that unit. */
 static struct slu_unit *next_away(struct fixture *f)
 {
 	unsigned i = 0;
@@ -164,8 +164,8 @@ static struct slu_unit *next_away(struct fixture *f)
 	return &f->units[i];
 }
 
-/* Those that are as good run too: then one is waited for, and that is the one needed last. */
-static void where_others_run_too_the_last_needed_is_waited_for(void **state)
+/* The candidates that are as good run too: then the command waits for one, the one needed last. */
+static void the_unit_needed_last_leaves_if_all_candidates_run(void **state)
 {
 	struct slu_unit *u, *first, *out;
 	struct fixture f;
@@ -184,7 +184,7 @@ static void where_others_run_too_the_last_needed_is_waited_for(void **state)
 	fixture_deinit(&f);
 }
 
-/* Three units, each named once, in a window of two: nothing is foreseen, and the first is away. */
+/* Three units, each named once, in a window of two: no foresight, and the first is away. */
 static void setup_three(struct fixture *f)
 {
 	fixture_init(f, SLU_MODE_LAUNCH, 1000);
@@ -208,7 +208,7 @@ static void a_command_that_is_known_brings_in_its_units(void **state)
 	away = &f.units[0];
 	slu_peer_ahead_expect(f.peer, 0, &away, 1);
 	fixture_step(&f);
-	assert_ptr_equal(moving(&f, SLU_MOVING_OUT), &f.units[1]); /* not that of the last */
+	assert_ptr_equal(moving(&f, SLU_MOVING_OUT), &f.units[1]); /* not of the last command */
 	fixture_moved(&f, &f.units[1], SLU_MOVE_DONE);
 	assert_int_equal(away->moving, SLU_MOVING_IN);
 	fixture_moved(&f, away, SLU_MOVE_DONE);
@@ -236,7 +236,7 @@ static void a_unit_that_left_for_a_guess_comes_back_when_it_is_named(void **stat
 	fixture_deinit(&f);
 }
 
-/* Announced and never named, again and again: it comes to an end. */
+/* A unit is announced and never named, again and again: the guesses stop. */
 static void guesses_that_are_wrong_are_given_up(void **state)
 {
 	struct fixture f;
@@ -265,10 +265,10 @@ static void guesses_that_are_wrong_are_given_up(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_next_one_comes_before_it_is_named),
-		cmocka_unit_test(a_program_that_goes_round_moves_little_more_than_it_must),
+		cmocka_unit_test(the_next_unit_comes_before_it_is_named),
+		cmocka_unit_test(a_loop_moves_little_more_than_it_must),
 		cmocka_unit_test(few_units_come_only_when_they_are_named),
-		cmocka_unit_test(where_others_run_too_the_last_needed_is_waited_for),
+		cmocka_unit_test(the_unit_needed_last_leaves_if_all_candidates_run),
 		cmocka_unit_test(a_command_that_is_known_brings_in_its_units),
 		cmocka_unit_test(a_unit_that_left_for_a_guess_comes_back_when_it_is_named),
 		cmocka_unit_test(guesses_that_are_wrong_are_given_up),

@@ -37,7 +37,7 @@ static void rule_3_bytes_are_held_before_the_driver_is_asked(void **state)
 	fixture_moved(&f, f.moves[0], SLU_MOVE_DONE);
 	assert_int_equal(fixture_sums(&f, DEVICE0)->held_bytes, 4);
 
-	/* and given up only after it has released them */
+	/* and are given up only after the driver released them */
 	fixture_limit(&f, DEVICE0, 2, 0, 0, SLU_PACE_NOW);
 	assert_int_equal(f.n_moves, 1);
 	assert_int_equal(fixture_sums(&f, DEVICE0)->ceiling_bytes, 4);
@@ -57,16 +57,16 @@ static void rule_4_an_allocation_waits_for_its_backing(void **state)
 	u = fixture_unit(&f, 4);
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
 	fixture_step(&f);
-	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.account.tier, SLU_TIER_BACKING);
+	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.account.tier, SLU_TIER_PAGEABLE);
 	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.all_bytes, 16 * 4);
 	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.min_bytes, 4);
 	fixture_step(&f);
 	assert_null(fixture_said(&f, SLU_MSG_WANT));
 
-	fixture_limit(&f, BACKING, 1, 64, 64, SLU_PACE_NONE);
+	fixture_limit(&f, PAGEABLE, 1, 64, 64, SLU_PACE_NONE);
 	assert_int_equal(f.n_woken, 1);
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_IN_RAM);
-	assert_int_equal(fixture_held(&f, BACKING), 4);
+	assert_int_equal(fixture_held(&f, PAGEABLE), 4);
 	assert_int_equal(fixture_held(&f, DEVICE0), 0);
 
 	/* the next fifteen send nothing */
@@ -77,7 +77,7 @@ static void rule_4_an_allocation_waits_for_its_backing(void **state)
 	fixture_deinit(&f);
 }
 
-static void rule_4_asking_ahead_is_not_denied_where_the_allocation_is_not(void **state)
+static void rule_4_a_denied_request_ahead_does_not_deny_the_allocation(void **state)
 {
 	struct fixture f;
 	struct slu_unit *u;
@@ -86,17 +86,17 @@ static void rule_4_asking_ahead_is_not_denied_where_the_allocation_is_not(void *
 	u = fixture_unit(&f, 4);
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
 	fixture_step(&f);
-	fixture_deny(&f, BACKING);
+	fixture_deny(&f, PAGEABLE);
 	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.all_bytes, 4);
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
-	fixture_limit(&f, BACKING, 1, 4, 4, SLU_PACE_NONE);
+	fixture_limit(&f, PAGEABLE, 1, 4, 4, SLU_PACE_NONE);
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_IN_RAM);
 
 	u = fixture_unit(&f, 5);
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
 	fixture_step(&f);
-	fixture_deny(&f, BACKING);
-	fixture_deny(&f, BACKING);
+	fixture_deny(&f, PAGEABLE);
+	fixture_deny(&f, PAGEABLE);
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_DENIED);
 	fixture_deinit(&f);
 }
@@ -115,7 +115,7 @@ static void rule_5_an_allocation_in_a_turn_spends_credit_without_a_message(void 
 	assert_int_equal(fixture_held(&f, DEVICE0), 17);
 	assert_int_equal(u->place, SLU_PLACE_DEVICE);
 
-	/* used up: it waits while the gate stays open, and WANT reports the need */
+	/* used up: the allocation waits while the gate stays open, and WANT reports the need */
 	u = fixture_unit(&f, 5);
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
 	fixture_step(&f);
@@ -136,7 +136,7 @@ static void rule_6_an_allocation_whose_turn_is_closed_is_allocated_in_ram(void *
 	u = fixture_unit(&f, 5);
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
 	fixture_close(&f, EPOCH(1));
-	/* a thread may still be inside: nothing may be missing yet */
+	/* a thread may still be inside: no unit may be missing yet */
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
 	fixture_drained(&f, false);
 	assert_int_equal(f.n_woken, 1);
@@ -157,7 +157,7 @@ static void rule_7_a_program_may_own_a_bounded_amount(void **state)
 	fixture_deinit(&f);
 }
 
-static void rule_7_memory_for_the_driver_to_find_free_is_not_the_programs(void **state)
+static void rule_7_memory_kept_free_for_the_driver_is_not_the_programs(void **state)
 {
 	struct slu_unit *spare;
 	struct fixture f;
@@ -238,7 +238,7 @@ static void an_allocation_above_the_goal_shuts_the_gate_and_is_mapped(void **sta
 	u = fixture_unit(&f, 5);
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_WAIT);
 	fixture_step(&f);
-	/* the daemon did not know of it; it might raise the goal */
+	/* the daemon did not know of it and might raise the goal */
 	assert_non_null(fixture_said(&f, SLU_MSG_WANT));
 	assert_int_equal(f.n_shut, 0);
 	fixture_wait(&f, FIXTURE_ANSWER_NS);
@@ -303,7 +303,7 @@ static void a_failed_allocation_is_tried_again_and_reports_no_refusal(void **sta
 	fixture_deinit(&f);
 }
 
-/* The step that would end the pause comes after the question: it would wake no thread. */
+/* The step that would end the pause comes after the request: it would wake no thread. */
 static void an_allocation_after_the_pause_does_not_wait(void **state)
 {
 	for (unsigned is_alone = 0; is_alone < 2; is_alone++) {
@@ -359,7 +359,7 @@ static void rule_13_a_unit_without_its_memory_comes_in_again_for_its_command(voi
 		assert_null(fixture_sums(&f, DEVICE0));
 		fixture_wait(&f, FIXTURE_PAUSE_NS);
 	}
-	fixture_moved(&f, u, SLU_MOVE_REFUSED); /* the one at the start counts as well */
+	fixture_moved(&f, u, SLU_MOVE_REFUSED); /* the refusal at the start counts as well */
 	assert_int_equal(fixture_sums(&f, DEVICE0)->refused_bytes, 5);
 	fixture_deinit(&f);
 }
@@ -396,7 +396,7 @@ static void rule_5_in_mode_launch_no_allocation_waits_for_credit(void **state)
 	assert_null(fixture_said(&f, SLU_MSG_WANT));
 	late[0] = fixture_in_ram(&f, 8);
 
-	/* what is left is for the command that waits */
+	/* the rest is for the command that waits */
 	assert_int_equal(slu_peer_command_name(f.peer, f.now_ns, 0, late, 1), SLU_PEER_E_WAIT);
 	fixture_in_ram(&f, 2);
 	fixture_deinit(&f);
@@ -416,11 +416,11 @@ static void allocated_alone_a_unit_without_backing_gets_it_later(void **state)
 	assert_int_equal(u->frozen, SLU_FROZEN_NO_BACKING);
 	slu_peer_connection_made(f.peer, f.now_ns);
 	fixture_step(&f);
-	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.account.tier, SLU_TIER_BACKING);
+	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.account.tier, SLU_TIER_PAGEABLE);
 	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.all_bytes, 5);
-	fixture_limit(&f, BACKING, 1, 5, 5, SLU_PACE_NONE);
+	fixture_limit(&f, PAGEABLE, 1, 5, 5, SLU_PACE_NONE);
 	assert_int_equal(u->frozen, SLU_FROZEN_NO);
-	assert_int_equal(fixture_held(&f, BACKING), 5);
+	assert_int_equal(fixture_held(&f, PAGEABLE), 5);
 	fixture_deinit(&f);
 }
 
@@ -430,12 +430,12 @@ int main(void)
 		cmocka_unit_test(every_limit_is_answered_at_once),
 		cmocka_unit_test(rule_3_bytes_are_held_before_the_driver_is_asked),
 		cmocka_unit_test(rule_4_an_allocation_waits_for_its_backing),
-		cmocka_unit_test(rule_4_asking_ahead_is_not_denied_where_the_allocation_is_not),
+		cmocka_unit_test(rule_4_a_denied_request_ahead_does_not_deny_the_allocation),
 		cmocka_unit_test(rule_5_an_allocation_in_a_turn_spends_credit_without_a_message),
 		cmocka_unit_test(rule_5_in_mode_launch_no_allocation_waits_for_credit),
 		cmocka_unit_test(rule_6_an_allocation_whose_turn_is_closed_is_allocated_in_ram),
 		cmocka_unit_test(rule_7_a_program_may_own_a_bounded_amount),
-		cmocka_unit_test(rule_7_memory_for_the_driver_to_find_free_is_not_the_programs),
+		cmocka_unit_test(rule_7_memory_kept_free_for_the_driver_is_not_the_programs),
 		cmocka_unit_test(rule_7_an_excess_is_reported_at_most_once_a_second),
 		cmocka_unit_test(rule_7_a_denied_allocation_fails),
 		cmocka_unit_test(an_allocation_above_the_goal_shuts_the_gate_and_is_mapped),

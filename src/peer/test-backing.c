@@ -4,7 +4,7 @@
 
 #include "peer/test-fixture.h"
 
-/* A unit allocated off turn whose backing is on disk, since host memory has no credit. */
+/* A unit allocated off turn whose backing is on disk, because host memory has no credit. */
 static struct slu_unit *on_disk(struct fixture *f, uint64_t bytes)
 {
 	struct slu_unit *u = fixture_unit(f, bytes);
@@ -23,7 +23,7 @@ static void shifted(struct fixture *f, struct slu_unit *u, enum slu_shift_result
 	fixture_step(f);
 }
 
-/* Ends a unit whose backing is on the way. */
+/* Finishes a unit whose backing is on its way. */
 static void end(struct fixture *f)
 {
 	for (unsigned i = 0; i < f->n_units; i++)
@@ -45,7 +45,7 @@ static void rule_4_an_extent_is_taken_before_the_allocation(void **state)
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_RESERVE);
 	assert_int_equal(fixture_held(&f, DISK), 15);
 	fixture_step(&f);
-	/* what is reserved is nobody else's */
+	/* no other allocation may use reserved bytes */
 	v = fixture_unit(&f, 6);
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, v), SLU_PEER_E_WAIT);
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_IN_RAM);
@@ -79,10 +79,10 @@ static void a_full_disk_refuses_the_allocation_and_says_so(void **state)
 	assert_int_equal(sums->ceiling_bytes, 0);
 	want = fixture_said(&f, SLU_MSG_WANT);
 	assert_non_null(want);
-	assert_int_equal(want->want.account.tier, SLU_TIER_BACKING);
-	/* asked for ahead, then exactly, then it is over */
-	fixture_deny(&f, BACKING);
-	fixture_deny(&f, BACKING);
+	assert_int_equal(want->want.account.tier, SLU_TIER_PAGEABLE);
+	/* requested ahead, then exactly, then denied */
+	fixture_deny(&f, PAGEABLE);
+	fixture_deny(&f, PAGEABLE);
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_DENIED);
 	end(&f);
 }
@@ -123,20 +123,20 @@ static void the_last_used_unit_shifts_down_last(void **state)
 	old = fixture_in_ram(&f, 20);
 	new->last_use = 5;
 	old->last_use = 3;
-	fixture_limit(&f, BACKING, 2, 20, 20, SLU_PACE_NOW);
+	fixture_limit(&f, PAGEABLE, 2, 20, 20, SLU_PACE_NOW);
 	/* without free bytes on disk nothing can leave, and the daemon learns that */
 	assert_null(f.shift);
-	assert_true(fixture_sums(&f, BACKING)->is_final);
+	assert_true(fixture_sums(&f, PAGEABLE)->is_final);
 	fixture_limit(&f, DISK, 1, 40, 40, SLU_PACE_NONE);
 	assert_ptr_equal(f.shift, old);
 	assert_int_equal(old->shift, SLU_SHIFT_DOWN);
-	/* until it is done it counts on both sides */
-	assert_int_equal(fixture_held(&f, BACKING), 40);
+	/* until the shift is done the unit counts on both sides */
+	assert_int_equal(fixture_held(&f, PAGEABLE), 40);
 	assert_int_equal(fixture_held(&f, DISK), 20);
 	shifted(&f, old, SLU_SHIFT_DONE);
 	assert_int_equal(old->place, SLU_PLACE_DISK);
-	assert_int_equal(fixture_held(&f, BACKING), 20);
-	assert_int_equal(fixture_sums(&f, BACKING)->ceiling_bytes, 20);
+	assert_int_equal(fixture_held(&f, PAGEABLE), 20);
+	assert_int_equal(fixture_sums(&f, PAGEABLE)->ceiling_bytes, 20);
 	assert_null(f.shift);
 	end(&f);
 }
@@ -153,15 +153,15 @@ static void backing_shifts_up_when_the_daemon_says_ahead(void **state)
 	v = on_disk(&f, 20);
 	u->last_use = 1;
 	v->last_use = 2;
-	fixture_limit(&f, BACKING, 1, 30, 30, SLU_PACE_NONE);
-	assert_null(f.shift); /* that is for allocations */
-	fixture_limit(&f, BACKING, 2, 30, 40, SLU_PACE_AHEAD);
+	fixture_limit(&f, PAGEABLE, 1, 30, 30, SLU_PACE_NONE);
+	assert_null(f.shift); /* this limit is for allocations */
+	fixture_limit(&f, PAGEABLE, 2, 30, 40, SLU_PACE_AHEAD);
 	assert_ptr_equal(f.shift, v);
 	shifted(&f, v, SLU_SHIFT_DONE);
 	assert_int_equal(v->place, SLU_PLACE_RAM);
 	assert_false(v->on_disk);
 	assert_int_equal(fixture_held(&f, DISK), 20);
-	assert_null(f.shift); /* half of it fits */
+	assert_null(f.shift); /* only half of it fits */
 	end(&f);
 }
 
@@ -174,7 +174,7 @@ static void a_turn_cancels_a_shift(void **state)
 	fixture_init(&f, SLU_MODE_ALL, 20);
 	u = fixture_in_ram(&f, 20);
 	fixture_limit(&f, DISK, 1, 20, 20, SLU_PACE_NONE);
-	fixture_limit(&f, BACKING, 2, 0, 0, SLU_PACE_NOW);
+	fixture_limit(&f, PAGEABLE, 2, 0, 0, SLU_PACE_NOW);
 	assert_ptr_equal(f.shift, u);
 	assert_false(u->cancel);
 	fixture_limit(&f, DEVICE0, 1, 20, 20, SLU_PACE_NOW);
@@ -185,13 +185,13 @@ static void a_turn_cancels_a_shift(void **state)
 	assert_int_equal(u->moving, SLU_MOVING_IN);
 	assert_int_equal(fixture_held(&f, DISK), 0);
 	fixture_moved(&f, u, SLU_MOVE_DONE);
-	/* in its place on the device only its backing changes, and the gate stays open */
+	/* on the device only its backing changes, and the gate stays open */
 	assert_ptr_equal(f.shift, u);
 	assert_true(slu_peer_view_gate_is_open(f.peer, 0));
 	shifted(&f, u, SLU_SHIFT_DONE);
 	assert_true(slu_peer_view_gate_is_open(f.peer, 0));
 	assert_true(u->on_disk);
-	assert_int_equal(fixture_held(&f, BACKING), 0);
+	assert_int_equal(fixture_held(&f, PAGEABLE), 0);
 	end(&f);
 }
 
@@ -204,7 +204,7 @@ static void a_shift_that_finds_the_disk_full_is_tried_again_later(void **state)
 	fixture_init(&f, SLU_MODE_ALL, 20);
 	u = fixture_in_ram(&f, 20);
 	fixture_limit(&f, DISK, 1, 20, 20, SLU_PACE_NONE);
-	fixture_limit(&f, BACKING, 2, 0, 0, SLU_PACE_NOW);
+	fixture_limit(&f, PAGEABLE, 2, 0, 0, SLU_PACE_NOW);
 	assert_ptr_equal(f.shift, u);
 	shifted(&f, u, SLU_SHIFT_REFUSED);
 	assert_null(f.shift);
@@ -240,14 +240,14 @@ static void a_failing_disk_never_fails_an_eviction(void **state)
 	fixture_step(&f);
 	assert_false(u->on_disk);
 	assert_true(away->on_disk);
-	/* more than allowed, and said so */
-	assert_int_equal(fixture_sums(&f, BACKING)->held_bytes, 20);
+	/* more than allowed, and reported */
+	assert_int_equal(fixture_sums(&f, PAGEABLE)->held_bytes, 20);
 	assert_int_equal(fixture_sums(&f, DISK)->ceiling_bytes, 20);
 	fixture_wait(&f, SLU_NS_PER_S);
 	fixture_moved(&f, u, SLU_MOVE_DONE);
 	assert_int_equal(u->place, SLU_PLACE_RAM);
 	assert_int_equal(fixture_held(&f, DEVICE0), 0);
-	/* no unit gets an extent any more, nor asks for one */
+	/* no unit gets an extent any more or asks for one */
 	fixture_limit(&f, DISK, 2, 100, 100, SLU_PACE_NONE);
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, fixture_unit(&f, 5)), SLU_PEER_E_WAIT);
 	fixture_step(&f);

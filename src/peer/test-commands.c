@@ -25,14 +25,14 @@ static void rule_29_a_command_exchanges_units_inside_its_window(void **state)
 	fixture_moved(&f, first[0], SLU_MOVE_DONE);
 	assert_int_equal(slu_peer_command_name(f.peer, f.now_ns, 0, first, 1), 0);
 
-	/* while it is named it stays */
+	/* a named unit stays */
 	assert_int_equal(slu_peer_command_name(f.peer, f.now_ns, 0, second, 2), SLU_PEER_E_WAIT);
 	fixture_step(&f);
 	assert_int_equal(f.n_moves, 1);
 	assert_ptr_equal(f.moves[0], second[1]);
 	fixture_moved(&f, second[1], SLU_MOVE_DONE);
 	assert_int_equal(f.n_moves, 0);
-	/* the daemon hears first that more is wanted than it knew; it might give it */
+	/* WANT first tells the daemon of the larger need; the daemon might meet it */
 	slu_peer_command_unname(f.peer, first, 1);
 	fixture_step(&f);
 	assert_int_equal(f.n_moves, 0);
@@ -107,11 +107,11 @@ static void rule_20_the_working_set_is_the_recently_named_units(void **state)
 	assert_int_equal(fixture_command(&f, &last, 1), 0);
 	assert_null(fixture_said(&f, SLU_MSG_WANT));
 
-	/* in a turn what is not named any more does */
+	/* in a turn units that are no longer named do */
 	fixture_wait(&f, SLU_NS_PER_S + 200 * SLU_NS_PER_MS);
 	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.working_bytes, 8);
 
-	/* but what was named in this turn stays, however long it lasts */
+	/* but units named in this turn stay, however long it lasts */
 	fixture_wait(&f, 60 * SLU_NS_PER_S);
 	assert_int_equal(fixture_command(&f, &last, 1), 0);
 	fixture_wait(&f, 200 * SLU_NS_PER_MS);
@@ -165,13 +165,13 @@ static void rule_28_ahead_brings_in_the_working_set_most_recent_first(void **sta
 	fixture_limit(&f, DEVICE0, 4, 32, 32, SLU_PACE_AHEAD);
 	fixture_finish_moves(&f);
 	assert_int_equal(f.units[0].place, SLU_PLACE_DEVICE);
-	assert_int_equal(f.units[3].place, SLU_PLACE_RAM); /* nobody ever named it */
+	assert_int_equal(f.units[3].place, SLU_PLACE_RAM); /* no command ever named it */
 	fixture_deinit(&f);
 }
 
 /*
- * Of the three that were named one stays, with some free bytes, too few for another one. In the
- * next turn it is named again, and then one that is away.
+ * Of the three named units one stays, with some free bytes, too few for another. The next turn
+ * names it again, and then one that is away.
  */
 static void lose_two(struct fixture *f)
 {
@@ -217,7 +217,7 @@ static void rule_12_a_new_turn_waits_for_the_size_of_its_window(void **state)
 	struct fixture f;
 	struct slu_unit *away = &f.units[0];
 
-	/* the limit comes a moment later, and the bytes later still */
+	/* the limit arrives a moment later, and the bytes later still */
 	lose_two(&f);
 	name_absent_units(&f);
 	assert_int_equal(f.n_moves, 0);
@@ -227,7 +227,7 @@ static void rule_12_a_new_turn_waits_for_the_size_of_its_window(void **state)
 	slu_peer_command_forget(f.peer, f.now_ns, 0, &away, 1);
 	fixture_deinit(&f);
 
-	/* a limit says that nothing more comes */
+	/* a limit says that no more bytes will come */
 	lose_two(&f);
 	name_absent_units(&f);
 	fixture_limit(&f, DEVICE0, 3, 12, 12, SLU_PACE_NOW);
@@ -249,7 +249,7 @@ static void rule_12_a_new_turn_waits_for_the_size_of_its_window(void **state)
 	slu_peer_command_forget(f.peer, f.now_ns, 0, &away, 1);
 	fixture_deinit(&f);
 
-	/* it knows already that the window stays as it is */
+	/* the client knows already that the window keeps its size */
 	lose_two(&f);
 	fixture_limit(&f, DEVICE0, 3, 12, 12, SLU_PACE_NONE);
 	name_absent_units(&f);
@@ -333,7 +333,7 @@ static void rule_7_a_command_that_passes_the_one_in_front_does_not_count_as_serv
 	assert_int_equal(n_served(&f), 1);
 	slu_peer_command_unname(f.peer, small, 1);
 
-	/* in front of all that come it waits for memory; the other one has what it needs */
+	/* the first command waits for memory; the other one has what it needs */
 	assert_int_equal(slu_peer_command_name(f.peer, f.now_ns, 0, large, 1), SLU_PEER_E_WAIT);
 	assert_int_equal(slu_peer_command_name(f.peer, f.now_ns, 0, small, 1), 0);
 	assert_int_equal(n_served(&f), 1);

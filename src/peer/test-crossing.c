@@ -31,7 +31,7 @@ static void close_turn(struct fixture *f, unsigned device, uint64_t counter)
 	}
 }
 
-/* Two devices, joined, with no turn: what is allocated now is in RAM. */
+/* Two devices, joined, with no turn: new units are allocated in RAM. */
 static void init_two(struct fixture *f)
 {
 	struct slu_peer_config config = {
@@ -53,7 +53,7 @@ static void init_two(struct fixture *f)
 	slu_peer_connection_made(f->peer, f->now_ns);
 	fixture_step(f);
 	fixture_welcome(f, 0);
-	fixture_limit(f, BACKING, 1, 1000, 1000, SLU_PACE_NONE);
+	fixture_limit(f, PAGEABLE, 1, 1000, 1000, SLU_PACE_NONE);
 }
 
 static void begin_turns(struct fixture *f, uint64_t window)
@@ -75,7 +75,7 @@ static void deinit_two(struct fixture *f)
 						TAILQ_FIRST(slu_peer_view_units(f->peer, i)));
 		assert_int_equal(fixture_held(f, accounts[i]), 0);
 	}
-	assert_int_equal(fixture_held(f, BACKING), 0);
+	assert_int_equal(fixture_held(f, PAGEABLE), 0);
 	slu_peer_free(f->peer);
 }
 
@@ -131,7 +131,7 @@ static void a_unit_that_is_away_goes_to_the_device_that_names_it(void **state)
 	deinit_two(&f);
 }
 
-static void it_leaves_one_device_for_the_other(void **state)
+static void a_unit_leaves_one_device_for_the_other(void **state)
 {
 	struct slu_unit *u[2], *other;
 	struct fixture f;
@@ -145,7 +145,7 @@ static void it_leaves_one_device_for_the_other(void **state)
 	run(&f, 1, &other, 1);
 	u[0]->device_version = u[0]->host_version + 1;
 
-	/* while a command names it on the first one it stays */
+	/* it stays while a command on the first device names it */
 	assert_int_equal(name(&f, 0, u, 1), 0);
 	assert_int_equal(name(&f, 1, u, 2), SLU_PEER_E_WAIT);
 	assert_int_equal(u[0]->moving, SLU_MOVING_NO);
@@ -153,7 +153,7 @@ static void it_leaves_one_device_for_the_other(void **state)
 	fixture_step(&f);
 	assert_int_equal(u[0]->device, 0);
 	assert_int_equal(u[0]->moving, SLU_MOVING_OUT);
-	/* nobody turns it round, though it would fit */
+	/* the move is not reversed, though the unit would fit */
 	assert_int_equal(name(&f, 0, u, 1), SLU_PEER_E_WAIT);
 	assert_false(u[0]->cancel);
 	fixture_moved(&f, u[0], SLU_MOVE_DONE);
@@ -167,8 +167,8 @@ static void it_leaves_one_device_for_the_other(void **state)
 	deinit_two(&f);
 }
 
-/* Each has what the other waits for: one of them gets both, then the other does. */
-static void two_that_need_the_same_come_one_after_the_other(void **state)
+/* Each has what the other waits for: one of them gets both, then the other. */
+static void commands_that_need_the_same_units_run_one_after_the_other(void **state)
 {
 	struct slu_unit *u[2], *v[2];
 	bool is_done[2] = { false };
@@ -231,7 +231,7 @@ static void a_unit_that_cannot_leave_is_used_where_it_is(void **state)
 	deinit_two(&f);
 }
 
-/* Its own device is at rest by then, and has said that it cannot leave. */
+/* The unit's own device is at rest by then, and has reported that the unit cannot leave. */
 static void a_unit_that_another_device_used_is_reported_when_it_can_leave(void **state)
 {
 	struct slu_unit *u[1];
@@ -270,7 +270,7 @@ static void a_command_without_a_turn_takes_nothing_from_others(void **state)
 	assert_int_equal(name(&f, 1, u, 1), SLU_PEER_E_WAIT);
 	assert_int_equal(u[0]->moving, SLU_MOVING_NO);
 	run(&f, 0, u, 1);
-	/* nor one whose window is too small for it */
+	/* nor a command whose window is too small for it */
 	fixture_limit(&f, DEVICE1, 2, 3, 3, SLU_PACE_NOW);
 	turn(&f, 1, 2);
 	assert_int_equal(name(&f, 1, u, 1), SLU_PEER_E_WAIT);
@@ -280,7 +280,7 @@ static void a_command_without_a_turn_takes_nothing_from_others(void **state)
 	deinit_two(&f);
 }
 
-static void without_a_daemon_it_stays_where_it_is(void **state)
+static void without_a_daemon_a_unit_stays_where_it_is(void **state)
 {
 	struct slu_unit *u[1];
 	struct fixture f;
@@ -388,7 +388,7 @@ static void step_turn(struct crowd *c, unsigned d)
 	}
 }
 
-/* With both turns open, whoever still waits gets through. */
+/* With both turns open, every command that still waits gets through. */
 static void end_all(struct crowd *c)
 {
 	size_t n_remaining = 1;
@@ -409,8 +409,8 @@ static void end_all(struct crowd *c)
 	}
 }
 
-/* Units of 1 to 4, so that three of them always fit; turns are closed and come again. */
-static void commands_at_random_all_come_to_their_end(void **state)
+/* Units of 1 to 4, so that three of them always fit; turns are closed and opened again. */
+static void random_commands_all_finish(void **state)
 {
 	const char *text = getenv("SLUICE_SEED");
 	unsigned seed = text ? (unsigned)strtoul(text, NULL, 0) : (unsigned)getpid();
@@ -438,14 +438,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_unit_that_is_away_goes_to_the_device_that_names_it),
-		cmocka_unit_test(it_leaves_one_device_for_the_other),
-		cmocka_unit_test(two_that_need_the_same_come_one_after_the_other),
+		cmocka_unit_test(a_unit_leaves_one_device_for_the_other),
+		cmocka_unit_test(commands_that_need_the_same_units_run_one_after_the_other),
 		cmocka_unit_test(a_unit_that_cannot_leave_is_used_where_it_is),
 		cmocka_unit_test(a_unit_that_another_device_used_is_reported_when_it_can_leave),
 		cmocka_unit_test(a_command_without_a_turn_takes_nothing_from_others),
-		cmocka_unit_test(without_a_daemon_it_stays_where_it_is),
+		cmocka_unit_test(without_a_daemon_a_unit_stays_where_it_is),
 		cmocka_unit_test(no_command_waits_for_a_unit_that_is_released),
-		cmocka_unit_test(commands_at_random_all_come_to_their_end),
+		cmocka_unit_test(random_commands_all_finish),
 	};
 
 	return cmocka_run_group_tests_name("peer-crossing", tests, NULL, NULL);

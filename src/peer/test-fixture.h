@@ -36,7 +36,7 @@ struct fixture {
 #define EPOCH(n) ((struct slu_epoch){ 7, (n) })
 #define DEVICE0	 ((struct slu_account){ SLU_TIER_DEVICE, 0 })
 #define PINNED	 ((struct slu_account){ SLU_TIER_PINNED, 0 })
-#define BACKING	 ((struct slu_account){ SLU_TIER_BACKING, 0 })
+#define PAGEABLE ((struct slu_account){ SLU_TIER_PAGEABLE, 0 })
 #define DISK	 ((struct slu_account){ SLU_TIER_DISK, 0 })
 
 static inline void fixture_step(struct fixture *f)
@@ -225,7 +225,11 @@ static inline void fixture_init(struct fixture *f, enum slu_mode mode, uint64_t 
 		.idle_ns = FIXTURE_IDLE_NS,
 		.answer_ns = FIXTURE_ANSWER_NS,
 	};
-	struct slu_hello_device identity = { .name = "device", .total_bytes = 100 };
+	struct slu_hello_device identity = {
+		.name = "device",
+		.total_bytes = 100,
+		.pins_copies = 1,
+	};
 
 	memset(f, 0, sizeof(*f));
 	f->now_ns = SLU_NS_PER_S;
@@ -236,7 +240,7 @@ static inline void fixture_init(struct fixture *f, enum slu_mode mode, uint64_t 
 	assert_non_null(fixture_said(f, SLU_MSG_HELLO));
 	fixture_welcome(f, 0);
 	if (backing)
-		fixture_limit(f, BACKING, 1, backing, backing, SLU_PACE_NONE);
+		fixture_limit(f, PAGEABLE, 1, backing, backing, SLU_PACE_NONE);
 }
 
 /* Everything that is left goes, whatever it was doing. */
@@ -253,7 +257,7 @@ static inline void fixture_deinit(struct fixture *f)
 		slu_peer_alloc_released(f->peer, f->now_ns,
 					TAILQ_FIRST(slu_peer_view_units(f->peer, 0)));
 	assert_int_equal(fixture_held(f, DEVICE0), 0);
-	assert_int_equal(fixture_held(f, BACKING), 0);
+	assert_int_equal(fixture_held(f, PAGEABLE), 0);
 	slu_peer_free(f->peer);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A program with many units: what happens all the time must cost the same with ten thousand of them
- * as with ten. Going through all units is counted, so no clock is needed.
+ * A program with many units: frequent steps must cost the same with ten thousand units as with ten.
+ * Scans of all units are counted, so no clock is needed.
  */
 
 #include "peer/test-fixture.h"
@@ -22,7 +22,7 @@ static struct cost cost_since(struct fixture *f, struct cost before)
 	};
 }
 
-/* As fixture_step() without the check, which goes through everything itself. */
+/* As fixture_step() without the check, which goes through all units itself. */
 static void step(struct fixture *f)
 {
 	struct slu_peer_action a;
@@ -62,7 +62,7 @@ static void free_units(struct fixture *f, struct slu_unit *units)
 	cost = cost_since(f, before);
 	assert_int_equal(cost.n_scans, 0);
 	assert_int_equal(cost.n_messages, 0);
-	/* with the last one it is reported what moved, if anything did */
+	/* after the last one the moved bytes are reported, if there are any */
 	slu_peer_alloc_released(f->peer, f->now_ns, &units[0]);
 	step(f);
 	slu_peer_check(f->peer);
@@ -70,7 +70,7 @@ static void free_units(struct fixture *f, struct slu_unit *units)
 	fixture_deinit(f);
 }
 
-static void allocations_in_a_turn_look_at_nothing_and_say_nothing(void **state)
+static void allocations_in_a_turn_scan_and_send_nothing(void **state)
 {
 	static const enum slu_mode modes[] = { SLU_MODE_ALL, SLU_MODE_MAPPED };
 
@@ -96,7 +96,7 @@ static void allocations_in_a_turn_look_at_nothing_and_say_nothing(void **state)
 	}
 }
 
-static void allocations_off_turn_look_at_nothing_and_say_nothing(void **state)
+static void allocations_off_turn_scan_and_send_nothing(void **state)
 {
 	struct slu_unit *units = make_units();
 	struct cost before, cost;
@@ -114,7 +114,7 @@ static void allocations_off_turn_look_at_nothing_and_say_nothing(void **state)
 	free_units(&f, units);
 }
 
-static void commands_with_present_units_look_at_no_others(void **state)
+static void commands_with_present_units_scan_no_others(void **state)
 {
 	struct slu_unit *units = make_units(), *command[3];
 	struct cost before, cost;
@@ -146,8 +146,8 @@ static void commands_with_present_units_look_at_no_others(void **state)
 	free_units(&f, units);
 }
 
-/* A switch chooses each unit by looking at all; but not more often than units move. */
-static void a_fill_looks_once_a_unit(void **state)
+/* A switch looks at all units to choose each one, but not more often than units move. */
+static void a_fill_scans_once_per_unit(void **state)
 {
 	struct slu_unit *units = make_units();
 	struct cost before, cost;
@@ -177,10 +177,10 @@ static void a_fill_looks_once_a_unit(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(allocations_in_a_turn_look_at_nothing_and_say_nothing),
-		cmocka_unit_test(allocations_off_turn_look_at_nothing_and_say_nothing),
-		cmocka_unit_test(commands_with_present_units_look_at_no_others),
-		cmocka_unit_test(a_fill_looks_once_a_unit),
+		cmocka_unit_test(allocations_in_a_turn_scan_and_send_nothing),
+		cmocka_unit_test(allocations_off_turn_scan_and_send_nothing),
+		cmocka_unit_test(commands_with_present_units_scan_no_others),
+		cmocka_unit_test(a_fill_scans_once_per_unit),
 	};
 
 	return cmocka_run_group_tests_name("many", tests, NULL, NULL);

@@ -21,7 +21,7 @@ static void rule_8_bytes_that_cannot_leave_are_reported_as_final(void **state)
 	fixture_close(&f, EPOCH(1));
 	fixture_drained(&f, false);
 	assert_int_equal(fixture_said(&f, SLU_MSG_REST)->rest.floor_bytes, 3);
-	assert_int_equal(f.n_moves, 1); /* the frozen one came on top of the limit */
+	assert_int_equal(f.n_moves, 1); /* the frozen unit came on top of the limit */
 	fixture_limit(&f, DEVICE0, 2, 0, 0, SLU_PACE_NOW);
 	assert_false(fixture_sums(&f, DEVICE0)->is_final);
 	assert_int_equal(f.n_moves, 1);
@@ -32,14 +32,14 @@ static void rule_8_bytes_that_cannot_leave_are_reported_as_final(void **state)
 	assert_int_equal(s->held_bytes, 3);
 	assert_int_equal(s->floor_bytes, 3);
 
-	/* the limit stays in force: met as soon as it can be */
+	/* the limit stays in force and is met as soon as possible */
 	slu_peer_alloc_freeze(f.peer, f.now_ns, frozen, SLU_FROZEN_NO);
 	fixture_step(&f);
 	assert_int_equal(f.n_moves, 1);
 	fixture_deinit(&f);
 }
 
-static void rule_8_a_runner_gives_nothing_and_says_so(void **state)
+static void rule_8_a_running_program_gives_nothing_and_reports_it(void **state)
 {
 	struct fixture f;
 
@@ -64,7 +64,7 @@ static void rule_11_only_the_shortfall_leaves(void **state)
 	fixture_close(&f, EPOCH(1));
 	fixture_drained(&f, false);
 	fixture_limit(&f, DEVICE0, 2, 5, 5, SLU_PACE_NOW);
-	assert_int_equal(f.n_moves, 2); /* both at once, and the second one counts on the first */
+	assert_int_equal(f.n_moves, 2); /* both at once, and the second counts on the first */
 	fixture_finish_moves(&f);
 	assert_int_equal(fixture_held(&f, DEVICE0), 4);
 	fixture_deinit(&f);
@@ -78,13 +78,13 @@ static void rule_12_a_unit_above_the_goal_is_mapped(void **state)
 	fixture_in_ram(&f, 4);
 	fixture_in_ram(&f, 4);
 	fixture_turn(&f, EPOCH(1));
-	/* the goal has bytes for both: the second one waits */
+	/* the goal has bytes for both: the second unit waits */
 	fixture_limit(&f, DEVICE0, 1, 4, 8, SLU_PACE_NOW);
 	fixture_moved(&f, f.moves[0], SLU_MOVE_DONE);
 	fixture_limit(&f, PINNED, 1, 8, 8, SLU_PACE_NOW);
 	assert_int_equal(f.n_moves, 0);
 	assert_false(slu_peer_view_gate_is_open(f.peer, 0));
-	/* it fell: the second one is mapped */
+	/* the goal fell: the second unit is mapped */
 	fixture_limit(&f, DEVICE0, 2, 4, 4, SLU_PACE_NOW);
 	assert_int_equal(f.n_moves, 1);
 	assert_int_equal(f.moves[0]->moving, SLU_MOVING_MAP);
@@ -113,11 +113,14 @@ static void a_mapped_unit_comes_in_when_a_turn_begins_with_free_bytes(void **sta
 	fixture_in_ram(&f, 4);
 	fixture_turn(&f, EPOCH(1));
 	fixture_limit(&f, PINNED, 1, 8, 8, SLU_PACE_NOW);
+	/* it may still get device memory in this turn */
+	assert_int_equal(f.n_moves, 0);
+	fixture_limit(&f, DEVICE0, 1, 0, 0, SLU_PACE_NOW);
 	fixture_finish_moves(&f);
 	assert_int_equal(f.units[0].place, SLU_PLACE_MAPPED);
 	fixture_close(&f, EPOCH(1));
 	fixture_drained(&f, false);
-	fixture_limit(&f, DEVICE0, 1, 4, 4, SLU_PACE_NOW);
+	fixture_limit(&f, DEVICE0, 2, 4, 4, SLU_PACE_NOW);
 	assert_int_equal(f.n_moves, 0);
 	fixture_turn(&f, EPOCH(2));
 	assert_int_equal(f.n_moves, 1);
@@ -182,7 +185,7 @@ static void rule_28_a_newer_limit_cancels_moves_under_way(void **state)
 	fixture_deinit(&f);
 }
 
-static void nothing_comes_in_without_turn_or_ahead(void **state)
+static void nothing_comes_in_without_a_turn_or_pace_ahead(void **state)
 {
 	struct fixture f;
 
@@ -214,8 +217,8 @@ static void a_failed_move_changes_nothing_and_is_tried_again(void **state)
 	fixture_deinit(&f);
 }
 
-/* A device that has died fails every move: it is asked less and less often, but asked. */
-static void a_move_that_fails_again_and_again_is_tried_ever_less_often(void **state)
+/* A dead device fails every move: it is tried less and less often, but never given up. */
+static void a_move_that_keeps_failing_is_tried_less_and_less_often(void **state)
 {
 	struct fixture f;
 
@@ -259,6 +262,7 @@ static void rule_30_chunks_go_before_mapped_units(void **state)
 	fixture_init(&f, SLU_MODE_MAPPED, 100);
 	fixture_in_ram(&f, 4);
 	fixture_turn(&f, EPOCH(1));
+	fixture_limit(&f, DEVICE0, 1, 0, 0, SLU_PACE_NOW);
 	fixture_limit(&f, PINNED, 1, 12, 12, SLU_PACE_NOW);
 	assert_int_equal(slu_peer_account_stage(f.peer, f.now_ns, 8), 0);
 	fixture_finish_moves(&f);
@@ -296,7 +300,7 @@ static void rule_30_staging_needs_pinned_credit(void **state)
 	fixture_deinit(&f);
 }
 
-static void facts_are_reported_now_and_then(void **state)
+static void facts_are_reported_once_per_interval(void **state)
 {
 	struct fixture f;
 	const struct slu_message *m;
@@ -311,14 +315,14 @@ static void facts_are_reported_now_and_then(void **state)
 	assert_int_equal(f.n_messages, 0);
 	assert_int_equal(slu_peer_deadline_ns(f.peer), SLU_PEER_NEVER);
 
-	/* a free inside the limit is slack that the daemon learns of a little later */
+	/* a release inside the limit is slack that the daemon learns of a little later */
 	slu_peer_alloc_released(f.peer, f.now_ns, &f.units[0]);
 	fixture_step(&f);
 	assert_int_equal(f.n_messages, 0);
 	assert_int_equal(slu_peer_deadline_ns(f.peer), f.now_ns + 200 * SLU_NS_PER_MS);
 	fixture_wait(&f, 200 * SLU_NS_PER_MS);
 	assert_int_equal(fixture_sums(&f, DEVICE0)->held_bytes, 6);
-	assert_int_equal(fixture_sums(&f, BACKING)->held_bytes, 6);
+	assert_int_equal(fixture_sums(&f, PAGEABLE)->held_bytes, 6);
 	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.all_bytes, 6);
 	assert_non_null(fixture_said(&f, SLU_MSG_FACTS));
 	fixture_deinit(&f);
@@ -357,19 +361,19 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rule_8_bytes_that_cannot_leave_are_reported_as_final),
-		cmocka_unit_test(rule_8_a_runner_gives_nothing_and_says_so),
+		cmocka_unit_test(rule_8_a_running_program_gives_nothing_and_reports_it),
 		cmocka_unit_test(rule_11_only_the_shortfall_leaves),
 		cmocka_unit_test(rule_12_a_unit_above_the_goal_is_mapped),
 		cmocka_unit_test(a_mapped_unit_comes_in_when_a_turn_begins_with_free_bytes),
 		cmocka_unit_test(rule_13_a_refusal_is_retried_and_then_reported),
 		cmocka_unit_test(rule_28_a_newer_limit_cancels_moves_under_way),
-		cmocka_unit_test(nothing_comes_in_without_turn_or_ahead),
+		cmocka_unit_test(nothing_comes_in_without_a_turn_or_pace_ahead),
 		cmocka_unit_test(a_failed_move_changes_nothing_and_is_tried_again),
-		cmocka_unit_test(a_move_that_fails_again_and_again_is_tried_ever_less_often),
+		cmocka_unit_test(a_move_that_keeps_failing_is_tried_less_and_less_often),
 		cmocka_unit_test(pinned_chunks_are_given_up_when_the_limit_falls),
 		cmocka_unit_test(rule_30_chunks_go_before_mapped_units),
 		cmocka_unit_test(rule_30_staging_needs_pinned_credit),
-		cmocka_unit_test(facts_are_reported_now_and_then),
+		cmocka_unit_test(facts_are_reported_once_per_interval),
 		cmocka_unit_test(moved_bytes_are_reported_when_the_last_unit_is_freed),
 		cmocka_unit_test(frozen_bytes_are_reported_with_their_reason),
 	};

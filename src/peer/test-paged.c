@@ -8,7 +8,7 @@
 
 static const uint64_t two[] = { 4, 6 };
 
-static void the_daemon_gets_it_in_addition_to_the_units(void **state)
+static void paged_memory_is_reported_in_addition_to_the_units(void **state)
 {
 	struct fixture f;
 	const struct slu_message *m;
@@ -24,11 +24,11 @@ static void the_daemon_gets_it_in_addition_to_the_units(void **state)
 	assert_int_equal(m->want.all_bytes, 304);
 	assert_int_equal(m->want.largest_bytes, 4);
 	assert_int_equal(fixture_held(&f, DEVICE0), 0);
-	assert_int_equal(fixture_held(&f, BACKING), 4);
+	assert_int_equal(fixture_held(&f, PAGEABLE), 4);
 	fixture_deinit(&f);
 }
 
-static void a_gate_opens_without_it(void **state)
+static void a_gate_opens_without_paged_memory(void **state)
 {
 	struct fixture f;
 
@@ -42,7 +42,7 @@ static void a_gate_opens_without_it(void **state)
 	fixture_deinit(&f);
 }
 
-static void at_rest_nothing_of_it_is_a_floor(void **state)
+static void paged_memory_at_rest_is_no_floor(void **state)
 {
 	struct fixture f;
 	const struct slu_message *m;
@@ -55,7 +55,7 @@ static void at_rest_nothing_of_it_is_a_floor(void **state)
 	m = fixture_said(&f, SLU_MSG_REST);
 	assert_non_null(m);
 	assert_int_equal(m->rest.floor_bytes, 0);
-	/* the bytes go back with the answer */
+	/* the bytes are given back with the answer */
 	fixture_limit(&f, DEVICE0, 3, 10, 10, SLU_PACE_NONE);
 	assert_int_equal(fixture_sums(&f, DEVICE0)->ceiling_bytes, 10);
 	assert_int_equal(f.n_moves, 0);
@@ -90,7 +90,7 @@ static void a_change_in_a_turn_is_reported_a_little_later(void **state)
 	fixture_deinit(&f);
 }
 
-static void a_daemon_that_comes_back_hears_of_it(void **state)
+static void paged_memory_is_reported_to_a_new_daemon(void **state)
 {
 	struct fixture f;
 	const struct slu_message *m;
@@ -108,7 +108,7 @@ static void a_daemon_that_comes_back_hears_of_it(void **state)
 	fixture_deinit(&f);
 }
 
-static void it_does_not_count_as_owned_by_the_program(void **state)
+static void paged_memory_does_not_count_as_owned_by_the_program(void **state)
 {
 	struct fixture f;
 
@@ -122,12 +122,12 @@ static void it_does_not_count_as_owned_by_the_program(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_daemon_gets_it_in_addition_to_the_units),
-		cmocka_unit_test(a_gate_opens_without_it),
-		cmocka_unit_test(at_rest_nothing_of_it_is_a_floor),
+		cmocka_unit_test(paged_memory_is_reported_in_addition_to_the_units),
+		cmocka_unit_test(a_gate_opens_without_paged_memory),
+		cmocka_unit_test(paged_memory_at_rest_is_no_floor),
 		cmocka_unit_test(a_change_in_a_turn_is_reported_a_little_later),
-		cmocka_unit_test(a_daemon_that_comes_back_hears_of_it),
-		cmocka_unit_test(it_does_not_count_as_owned_by_the_program),
+		cmocka_unit_test(paged_memory_is_reported_to_a_new_daemon),
+		cmocka_unit_test(paged_memory_does_not_count_as_owned_by_the_program),
 	};
 
 	return cmocka_run_group_tests_name("paged", tests, NULL, NULL);

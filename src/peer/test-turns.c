@@ -6,7 +6,7 @@
 
 static const uint64_t two[] = { 4, 6 };
 
-static void a_gate_opens_when_turn_and_units_are_there(void **state)
+static void a_gate_opens_with_a_turn_and_all_units_present(void **state)
 {
 	struct fixture f;
 	const struct slu_message *m;
@@ -296,7 +296,7 @@ static void want_is_repeated_while_it_is_unmet(void **state)
 	slu_peer_turn_want_open(f.peer, f.now_ns, 0);
 	fixture_step(&f);
 	assert_null(fixture_said(&f, SLU_MSG_WANT));
-	/* a limit that is not enough: the daemon may have forgotten */
+	/* an insufficient limit: the daemon may have forgotten the need */
 	fixture_limit(&f, DEVICE0, 1, 2, 2, SLU_PACE_NONE);
 	assert_non_null(fixture_said(&f, SLU_MSG_WANT));
 	/* a larger need */
@@ -326,7 +326,7 @@ static void rule_31_credit_dies_with_the_connection(void **state)
 	slu_peer_view_account(f.peer, DEVICE0, &view);
 	assert_int_equal(view.limit_bytes, 10);
 	assert_int_equal(view.seq, 0);
-	/* a holder runs on, but gets nothing more */
+	/* a holder runs on, but gets no more */
 	assert_true(slu_peer_view_gate_is_open(f.peer, 0));
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, fixture_unit(&f, 1)), SLU_PEER_E_WAIT);
 
@@ -337,7 +337,7 @@ static void rule_31_credit_dies_with_the_connection(void **state)
 	assert_true(hello->devices[0].gate_is_open);
 	assert_int_equal(hello->devices[0].held_bytes, 10);
 	assert_int_equal(hello->devices[0].floor_bytes, 10);
-	assert_int_equal(hello->backing_held_bytes, 10);
+	assert_int_equal(hello->pageable_held_bytes, 10);
 	assert_int_equal(hello->group, 3);
 	assert_false(slu_peer_connection_is_joined(f.peer));
 	fixture_welcome(&f, 0);
@@ -415,7 +415,7 @@ static void alone_a_refused_unit_is_tried_again(void **state)
 			fixture_moved(&f, u, SLU_MOVE_REFUSED);
 			fixture_wait(&f, FIXTURE_PAUSE_NS);
 		}
-		/* not all the time, but again and again: others may have gone */
+		/* not all the time, but repeatedly: others may have gone */
 		assert_int_equal(f.n_moves, 0);
 		assert_int_not_equal(slu_peer_deadline_ns(f.peer), SLU_PEER_NEVER);
 		fixture_wait(&f, SLU_NS_PER_S);
@@ -426,7 +426,7 @@ static void alone_a_refused_unit_is_tried_again(void **state)
 	}
 }
 
-/* What the driver says to a move in of which @u is the last, until it is believed. */
+/* The driver refuses @u, the last unit to come in, until the client believes it. */
 static void refuse(struct fixture *f, struct slu_unit *u)
 {
 	for (unsigned i = 0; i <= FIXTURE_RETRIES; i++) {
@@ -463,11 +463,11 @@ static void alone_a_waiting_program_gives_up_its_memory_for_others(void **state)
 		f.n_moves = 1;
 		f.moves[0] = units[1];
 		refuse(&f, units[1]);
-		/* asked once more, and in vain */
+		/* tried once more, in vain */
 		fixture_wait(&f, SLU_NS_PER_S);
 		refuse(&f, units[1]);
 		assert_int_equal(units[0]->place, SLU_PLACE_DEVICE);
-		/* what is there leaves, and nothing comes for a while */
+		/* present units leave, and nothing comes in for a while */
 		fixture_wait(&f, SLU_NS_PER_S);
 		assert_int_equal(f.n_moves, 1);
 		assert_ptr_equal(f.moves[0], units[0]);
@@ -477,7 +477,7 @@ static void alone_a_waiting_program_gives_up_its_memory_for_others(void **state)
 		assert_int_equal(fixture_held(&f, DEVICE0), 0);
 		fixture_wait(&f, FIXTURE_PAUSE_NS);
 		assert_int_equal(f.n_moves, 0);
-		/* whoever waited for it has gone on and ended */
+		/* the program that waited for these bytes has gone on and ended */
 		fixture_wait(&f, SLU_NS_PER_S);
 		assert_int_equal(f.n_moves, 2);
 		fixture_finish_moves(&f);
@@ -560,7 +560,7 @@ static void devices_are_named_before_joining(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_gate_opens_when_turn_and_units_are_there),
+		cmocka_unit_test(a_gate_opens_with_a_turn_and_all_units_present),
 		cmocka_unit_test(units_without_a_turn_open_nothing),
 		cmocka_unit_test(rule_24_a_close_is_answered_after_the_drain),
 		cmocka_unit_test(a_floor_that_falls_at_rest_is_reported),

@@ -76,8 +76,8 @@ static void gate_shut(struct slu_peer *peer, uint64_t now_ns, unsigned index)
 }
 
 /*
- * Mode MAPPED: neither limit nor goal will ever hold the allocation, but pinned memory would. The
- * daemon knows of it and had its time to answer with more.
+ * Mode MAPPED: neither limit nor goal will ever hold the allocation, but pinned memory would, once
+ * pinned copies yield. The daemon knows of it and had time to answer with more.
  */
 static bool alloc_needs_rest(struct slu_peer *peer, unsigned index)
 {
@@ -86,7 +86,8 @@ static bool alloc_needs_rest(struct slu_peer *peer, unsigned index)
 	uint64_t limit = SLU_MAX(d->account.limit_bytes, d->account.goal_bytes);
 
 	return u && slu_peer_move_uses_map(peer, d) && d->account.held_bytes + u->bytes > limit &&
-	       peer->pinned.held_bytes + u->bytes <= peer->pinned.limit_bytes &&
+	       peer->pinned.held_bytes - peer->copies_bytes + u->bytes <=
+		       peer->pinned.limit_bytes &&
 	       !d->grows_until_ns && !slu_peer_want_grew(peer, index);
 }
 

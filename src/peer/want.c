@@ -128,20 +128,20 @@ static const struct slu_unit *first_backing_alloc(const struct slu_peer *peer)
 	return NULL;
 }
 
-/* The backing credit that is needed in all; 0: there is enough. */
+/* The total backing credit that is needed; 0: there is enough. */
 static uint64_t backing_want(const struct slu_peer *peer, uint64_t *ret_min)
 {
 	const struct slu_unit *first = first_backing_alloc(peer), *u;
-	uint64_t held = peer->backing.held_bytes, waiting = 0, ahead;
+	uint64_t held = peer->pageable.held_bytes, waiting = 0, ahead;
 
 	if (!first) {
 		uint64_t unbacked = peer->thaw_is_denied ? 0 : slu_peer_tally_unbacked_bytes(peer);
 
 		*ret_min = held + unbacked;
-		return unbacked && *ret_min > peer->backing.limit_bytes ? *ret_min : 0;
+		return unbacked && *ret_min > peer->pageable.limit_bytes ? *ret_min : 0;
 	}
 	*ret_min = held + first->bytes;
-	if (*ret_min <= peer->backing.limit_bytes || slu_peer_shift_has_credit(peer, first->bytes))
+	if (*ret_min <= peer->pageable.limit_bytes || slu_peer_shift_has_credit(peer, first->bytes))
 		return 0;
 	if (peer->backing_is_exact)
 		return *ret_min;
@@ -164,13 +164,13 @@ void slu_peer_want_step_backing(struct slu_peer *peer)
 	peer->backing_want_bytes = want;
 	r = slu_peer_push_message(peer, SLU_MSG_WANT, 0);
 	r->want = (struct slu_msg_want){
-		.account = { SLU_TIER_BACKING, 0 },
+		.account = { SLU_TIER_PAGEABLE, 0 },
 		.is_runnable = 1,
 		.min_bytes = min,
 		.all_bytes = want,
 		.largest_bytes = peer->disk_is_bad
 					 ? 0
-					 : peer->disk.held_bytes + want - peer->backing.held_bytes,
+					 : peer->disk.held_bytes + want - peer->pageable.held_bytes,
 	};
 }
 

@@ -80,7 +80,7 @@ uint64_t slu_peer_working_reported(const struct slu_peer_device *d)
 	uint64_t reported = d->want.working_bytes, now = d->working_bytes;
 	uint64_t change = now > reported ? now - reported : reported - now;
 
-	/* a window that lacks one unit is exchanged as often as one that lacks many */
+	/* a window that lacks one unit causes as many exchanges as one that lacks many */
 	if (d->n_command && now > reported)
 		return now;
 	return change > reported / REPORT_PARTS ? now : SLU_MIN(reported, d->owned_bytes);

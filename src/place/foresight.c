@@ -25,7 +25,7 @@ static unsigned gap_class(uint64_t launches)
 	return SLU_MIN(log2, SLU_GAP_CLASSES - 1u);
 }
 
-/* A longer gap ends the row of the shorter ones, whose number is what the next row will have. */
+/* A longer gap ends the row of shorter ones; the length of that row predicts the next one's. */
 static void gap_note(struct slu_unit *u, uint64_t launches)
 {
 	unsigned class = gap_class(launches);
@@ -73,7 +73,7 @@ static bool round_goes_on(const struct slu_gap *g)
 	return g->n < g->n_before || g->n > g->n_before + 1;
 }
 
-/* Shorter gaps than what has passed already cannot be this one; the round is as long as any. */
+/* Gaps shorter than the time already passed are ruled out; the round is the longest gap. */
 uint64_t slu_foresight_guess(const struct slu_foresight *f, const struct slu_unit *u)
 {
 	uint64_t passed = f->now - u->last_use, longest = f->round;

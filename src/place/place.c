@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The order of leaving is: what no waiting command names, what is not in the working set, what is
- * needed last, clean before dirty, least recently used, the order of the list. A dirty unit crosses
- * the bus twice where a clean one does once: so it counts as needed in half the time. One whose
- * commands were just seen to run could leave only after them: it counts as needed a bit sooner,
- * so that another one goes if that is nearly as good, and its move overlaps with what runs.
+ * The order of leaving is: units that no waiting command names, units outside the working set, the
+ * unit needed last, clean before dirty, least recently used, the order of the list. A dirty unit
+ * crosses the bus twice and a clean one once, so a dirty one counts as needed in half the time. A
+ * unit whose commands were just seen to run could leave only after them. It counts as needed a bit
+ * sooner, so that another one that is nearly as good leaves, and its move overlaps with what runs.
  *
  * Taking units in that order until the shortfall is reached can take some for nothing: the last one
  * may be large enough to make earlier ones superfluous. So the end of the set is planned as a
@@ -16,16 +16,16 @@
  *   kept:    from the last one in order backwards, each unit that fits into the surplus stays
  *            where it is, and the surplus shrinks by it
  *
- * What is left has no superfluous unit, and its surplus is less than its smallest one. The first
- * of it goes now. The next call sees the same units without this one and a shortfall that is
- * smaller by it, thus the same surplus, and comes to the same set: the plan needs no memory.
+ * The remaining set has no superfluous unit, and its surplus is less than its smallest unit. Its
+ * first unit goes now. The next call sees the same units without this one and a shortfall that is
+ * smaller by it, thus the same surplus, and finds the same set: the plan needs no memory.
  *
- * Of units that nothing tells apart (none is asked for, works, or is foreseen to be needed: all of
- * them in the modes ALL and MAPPED) any may leave, so those do whose bytes exceed the shortfall by
- * least: from the largest to the smallest, each that is smaller than what is still missing is
- * taken, and each other one would end the set; of these ends the best is chosen. What leaves first
- * is the first that is taken, so the next call comes to the same set here as well. Among units of
- * one size, and where all of the clean ones are enough and cost less, the order above counts.
+ * If nothing tells units apart (none is asked for, in the working set, or foreseen to be needed:
+ * all units in the modes ALL and MAPPED), the set that exceeds the shortfall by least leaves: from
+ * the largest to the smallest, each unit that is smaller than the missing bytes is taken, and each
+ * other one would end the set; the best of these ends is chosen. The unit taken first leaves first,
+ * so the next call finds the same set here as well. Among units of one size, and if the clean ones
+ * are enough and cost less, the order above counts.
  *
  * Far from the end (more than FAR units of the largest size missing) the plan could only differ in
  * units at its end, and the first in order is taken without sorting: a switch of thousands of
@@ -51,7 +51,7 @@ static bool unit_is_running(const struct slu_unit *u, const struct slu_foresight
 	return u->ran_at == f->now + 1;
 }
 
-/* In how many launches it is needed, weighed by what its leaving costs. */
+/* The launches until the unit is needed, weighed by the cost of its leaving. */
 static uint64_t unit_next_need(const struct slu_unit *u, const struct slu_foresight *f)
 {
 	uint64_t distance = slu_foresight_distance(f, u);
@@ -62,7 +62,7 @@ static uint64_t unit_next_need(const struct slu_unit *u, const struct slu_foresi
 	return unit_is_running(u, f) ? distance - distance / RUNNING_PARTS : distance;
 }
 
-/* A command or a call of the driver waits for it. */
+/* Whether a command or a driver call waits for it. */
 static bool unit_is_asked_for(const struct slu_unit *u)
 {
 	return u->wanted || u->device_only;
@@ -110,7 +110,7 @@ static int unit_compare(const void *a, const void *b)
  */
 struct question {
 	enum slu_place from;
-	const struct slu_unit *coming; /* NULL: anybody */
+	const struct slu_unit *coming; /* NULL: any unit */
 	uint64_t least_need;	       /* for @coming */
 	const struct slu_foresight *f;
 };
@@ -203,7 +203,7 @@ static struct slu_unit *plan_fit(struct candidate *plain, size_t n, uint64_t sho
 	return clean && clean_bytes / 2 < bytes ? clean : any;
 }
 
-/* Whether units that nothing tells apart are enough; then they are the ones that leave. */
+/* Whether the units that nothing tells apart are enough; then they leave. */
 static bool plan_plain_suffice(const struct candidate *sorted, size_t n, uint64_t shortfall_bytes,
 			       size_t *ret_n)
 {
@@ -242,7 +242,9 @@ static struct slu_unit *unit_next_out(const struct slu_unit_list *units, const s
 		return NULL;
 	if (!best || shortfall_bytes / FAR > largest)
 		return best;
-	/* a unit of the largest size cannot become superfluous, nor one that is enough alone */
+	/*
+	 * a unit of the largest size cannot become superfluous, nor one that is large enough alone
+	 */
 	if (!unit_is_plain(best, q->f) &&
 	    (best->bytes == largest || best->bytes >= shortfall_bytes))
 		return best;
@@ -296,7 +298,7 @@ static enum slu_place_in unit_kind(const struct slu_unit *u)
 	return u->working ? SLU_PLACE_IN_WORKING : SLU_PLACE_IN_ANY;
 }
 
-/* Whether @a comes before @b, of which neither is asked for more than the other. */
+/* Whether @a comes before @b; neither is more urgent than the other. */
 static bool unit_comes_before(const struct slu_unit *a, const struct slu_unit *b,
 			      const struct slu_foresight *f)
 {
@@ -320,7 +322,7 @@ struct slu_unit *slu_place_next_in(const struct slu_unit_list *units, uint64_t f
 	return best;
 }
 
-/* Units that are due at once keep the order of their last naming. */
+/* Units that are due at the same time keep the order of their last naming. */
 static bool unit_is_due_before(const struct slu_unit *a, const struct slu_unit *b,
 			       const struct slu_foresight *f)
 {
@@ -367,7 +369,8 @@ struct slu_unit *slu_place_next_down(const struct slu_unit_list *units, uint64_t
 	struct slu_unit *u, *best = NULL;
 
 	TAILQ_FOREACH (u, units, link) {
-		if (u->on_disk || u->bytes > free_bytes || !unit_may_shift(u, is_filling))
+		if (u->on_disk || u->pinned || u->bytes > free_bytes ||
+		    !unit_may_shift(u, is_filling))
 			continue;
 		if (!best || unit_down_rank(u) < unit_down_rank(best) ||
 		    (unit_down_rank(u) == unit_down_rank(best) && u->last_use < best->last_use))
@@ -385,7 +388,7 @@ struct slu_unit *slu_place_next_up(const struct slu_unit_list *units, uint64_t f
 		if (!u->on_disk || u->bytes > free_bytes || !unit_may_shift(u, is_filling) ||
 		    u->frozen != SLU_FROZEN_NO)
 			continue;
-		/* on the device with a copy on disk it can leave for nothing */
+		/* on the device with a copy on disk the unit can leave without cost */
 		if (slu_unit_is_present(u) && u->host_version && slu_unit_is_clean(u))
 			continue;
 		if (!best || slu_unit_is_present(u) < slu_unit_is_present(best) ||
@@ -396,12 +399,38 @@ struct slu_unit *slu_place_next_up(const struct slu_unit_list *units, uint64_t f
 	return best;
 }
 
+struct slu_unit *slu_place_next_pin(const struct slu_unit_list *units, uint64_t free_bytes)
+{
+	struct slu_unit *u, *best = NULL;
+
+	TAILQ_FOREACH (u, units, link) {
+		if (u->pinned || u->on_disk || u->device_only || u->bytes > free_bytes ||
+		    u->frozen != SLU_FROZEN_NO || u->place == SLU_PLACE_MAPPED ||
+		    !unit_may_shift(u, false))
+			continue;
+		if (!best || u->bytes > best->bytes)
+			best = u;
+	}
+	return best;
+}
+
+struct slu_unit *slu_place_next_unpin(const struct slu_unit_list *units)
+{
+	struct slu_unit *u, *best = NULL;
+
+	TAILQ_FOREACH (u, units, link)
+		if (u->pinned && unit_may_shift(u, false) &&
+		    (!best || slu_unit_is_present(u) < slu_unit_is_present(best)))
+			best = u;
+	return best;
+}
+
 struct slu_unit *slu_place_next_map(const struct slu_unit_list *units, uint64_t free_bytes)
 {
 	struct slu_unit *u, *best = NULL;
 
 	TAILQ_FOREACH (u, units, link) {
-		if (!slu_unit_is_away(u) || u->bytes > free_bytes)
+		if (!slu_unit_is_away(u) || u->pinned || u->bytes > free_bytes)
 			continue;
 		if (!best || u->device_only < best->device_only ||
 		    (u->device_only == best->device_only && u->last_use < best->last_use))

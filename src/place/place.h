@@ -75,3 +75,10 @@ struct slu_unit *slu_place_next_down(const struct slu_unit_list *units, uint64_t
  */
 struct slu_unit *slu_place_next_up(const struct slu_unit_list *units, uint64_t free_bytes,
 				   bool is_filling);
+
+/* The next unit of at most @free_bytes whose host copy becomes pinned, or NULL: the largest. */
+struct slu_unit *slu_place_next_pin(const struct slu_unit_list *units, uint64_t free_bytes);
+
+/* The next unit whose host copy becomes pageable, or NULL: one that is away, for it may be mapped
+ * or go to disk then. */
+struct slu_unit *slu_place_next_unpin(const struct slu_unit_list *units);

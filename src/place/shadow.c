@@ -15,7 +15,7 @@ static void cache_drop(struct slu_shadow *shadow, enum slu_shadow_cache cache, s
 	shadow->held_bytes[cache] -= u->bytes;
 }
 
-/* The unit that @cache evicts next, by what was known before this command, whose units stay. */
+/* The unit that @cache evicts next, by what was known before this command; its own units stay. */
 static struct slu_unit *cache_victim(const struct slu_foresight *f, enum slu_shadow_cache cache,
 				     const struct slu_unit_list *units)
 {

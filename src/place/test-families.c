@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What programs of many families bring in (lib/families.h), beside Belady's optimum and beside the
- * least recently named.
+ * What programs of many families bring in (lib/families.h), compared with Belady's optimum and with
+ * eviction of the least recently named.
  */
 
 #include "lib/test.h"
@@ -11,7 +11,7 @@
 
 enum { SEED = 20 };
 
-/* Until the shadow windows have decided, and what it costs to change over. */
+/* The cost until the shadow windows have decided, and of the change. */
 static unsigned margin(unsigned lru)
 {
 	return lru / 16 + 4;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What the past of a unit tells about its future, and what a program saves by it that goes round
- * through more than its window holds.
+ * What the past of a unit tells about its future, and what that saves a program that loops over
+ * more than its window holds.
  */
 
 #include "lib/test.h"
@@ -22,7 +22,7 @@ static uint64_t distance(struct slu_foresight *f, const struct slu_unit *u, uint
 	return slu_foresight_distance(f, u);
 }
 
-static void nothing_is_known_of_a_unit_that_was_named_once(void **state)
+static void a_unit_named_once_has_no_prediction(void **state)
 {
 	struct slu_foresight f = { 0 };
 	struct slu_unit u = { 0 };
@@ -57,7 +57,7 @@ static void of_two_gaps_the_longer_one_counts(void **state)
 	assert_int_equal(distance(&f, &u, 21), 9);
 }
 
-/* Three times in a row, round after round: the third naming ends the row. */
+/* Three namings in a row, round after round: the third naming ends the row. */
 static void a_row_as_long_as_the_last_one_is_complete(void **state)
 {
 	struct slu_foresight f = { 0 };
@@ -74,8 +74,8 @@ static void a_row_as_long_as_the_last_one_is_complete(void **state)
 	assert_int_equal(distance(&f, &u, 52), 17); /* the row has ended early */
 }
 
-/* One short gap, between longer ones, is not the beginning of a habit. */
-static void a_single_short_gap_tells_nothing(void **state)
+/* One short gap between longer ones is not a habit yet. */
+static void a_single_short_gap_does_not_count(void **state)
 {
 	struct slu_foresight f = { 0 };
 	struct slu_unit u = { 0 };
@@ -100,8 +100,8 @@ static void a_unit_that_goes_to_another_device_starts_without_a_past(void **stat
 	assert_true(distance(&f, &u, 23) == SLU_FORESIGHT_UNKNOWN);
 }
 
-/* Ten units are named once; when the first comes round again, all others are known too. */
-static void the_first_to_come_round_tells_for_all(void **state)
+/* Ten units are named once; when the first is named again, the gap of all others is known too. */
+static void the_first_repeated_unit_predicts_all_others(void **state)
 {
 	struct slu_unit units[10] = { 0 };
 	struct slu_foresight f = { 0 };
@@ -112,13 +112,15 @@ static void the_first_to_come_round_tells_for_all(void **state)
 	named(&f, &units[0], 11);
 	for (unsigned i = 1; i < 10; i++)
 		assert_int_equal(distance(&f, &units[i], 11), i);
-	/* a short gap of somebody else changes nothing; what is never named again is given up */
+	/*
+	 * a short gap of another unit changes nothing; a unit that is never named again is given up
+	 */
 	named(&f, &units[0], 12);
 	assert_int_equal(distance(&f, &units[5], 12), 4);
 	assert_true(distance(&f, &units[5], 30) == SLU_FORESIGHT_UNKNOWN);
 }
 
-/* A round that does not come again is forgotten for shorter ones. */
+/* A round that does not repeat is forgotten in favour of shorter ones. */
 static void a_long_round_is_forgotten(void **state)
 {
 	struct slu_unit a = { 0 }, b = { 0 }, once = { 0 };
@@ -185,7 +187,7 @@ static void start(struct program *p, bool dirty)
 	}
 }
 
-/* As a command in front is served: who is missing comes in, somebody leaves for it. */
+/* Serves a command in front: a missing unit comes in, another one leaves for it. */
 static void name(struct program *p, unsigned i)
 {
 	struct slu_unit *u = &p->units[i], *out;
@@ -208,8 +210,8 @@ static void name(struct program *p, unsigned i)
 }
 
 /*
- * The optimum exchanges UNITS - WINDOW and a bit in a round. We are not wiser before the second
- * one: a round more.
+ * The optimum exchanges UNITS - WINDOW and a bit in a round. Foresight needs one more round to
+ * learn.
  */
 static void a_loop_exchanges_only_the_units_that_do_not_fit(void **state)
 {
@@ -241,7 +243,7 @@ static void a_unit_in_constant_use_stays(void **state)
 	}
 }
 
-/* Nothing repeats itself: no worse than twice what chance allows. */
+/* Nothing repeats itself: at most twice what chance allows. */
 static void a_program_without_order_loses_little(void **state)
 {
 	uint64_t random = slu_test_seed(7);
@@ -272,9 +274,9 @@ static void a_unit_that_comes_ahead_evicts_only_later_ones(void **state)
 		assert_true(out->last_use != p.f.now);
 		out->place = SLU_PLACE_RAM;
 	}
-	/* what is left is needed sooner, or may still be in use */
+	/* the remaining units are needed sooner, or may still be in use */
 	assert_null(slu_place_next_out_for(&p.list, coming, 1, &p.f));
-	/* not even one, where all that may leave is too little */
+	/* not even one, if all that may leave is too little */
 	start(&p, false);
 	for (unsigned i = 0; i < 3 * UNITS; i++)
 		name(&p, i % UNITS);
@@ -285,13 +287,13 @@ static void a_unit_that_comes_ahead_evicts_only_later_ones(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing_is_known_of_a_unit_that_was_named_once),
+		cmocka_unit_test(a_unit_named_once_has_no_prediction),
 		cmocka_unit_test(a_gap_repeats_itself),
 		cmocka_unit_test(of_two_gaps_the_longer_one_counts),
 		cmocka_unit_test(a_row_as_long_as_the_last_one_is_complete),
-		cmocka_unit_test(a_single_short_gap_tells_nothing),
+		cmocka_unit_test(a_single_short_gap_does_not_count),
 		cmocka_unit_test(a_unit_that_goes_to_another_device_starts_without_a_past),
-		cmocka_unit_test(the_first_to_come_round_tells_for_all),
+		cmocka_unit_test(the_first_repeated_unit_predicts_all_others),
 		cmocka_unit_test(a_long_round_is_forgotten),
 		cmocka_unit_test(blind_foresight_counts_only_certain_commands),
 		cmocka_unit_test(a_command_that_is_known_is_certain),

@@ -48,7 +48,7 @@ static void the_order_of_leaving(void **state)
 		struct spec specs[4];
 		size_t n;
 		uint64_t shortfall;
-		int expected; /* -1: nobody */
+		int expected; /* -1: no unit */
 	} rows[] = {
 		{ "nobody for no shortfall", { { 4, DEV, false, 1 } }, 1, 0, -1 },
 		{ "nobody from an empty device", { { 4, RAM, false, 1 } }, 1, 3, -1 },
@@ -152,7 +152,7 @@ static void the_order_of_coming_in(void **state)
 		const char *what;
 		struct spec specs[3];
 		size_t n;
-		int wanted; /* which one a command names, or -1 */
+		int wanted; /* the unit that a command names, or -1 */
 		enum slu_place_in which;
 		uint64_t free_bytes;
 		int expected;
@@ -222,8 +222,11 @@ static void the_order_of_coming_in(void **state)
 	}
 }
 
-/* Needed in 24 launches and running, beside one at rest that is needed a bit, or much, sooner. */
-static void one_that_runs_leaves_if_no_other_is_as_good(void **state)
+/*
+ * One unit is needed in 24 launches and runs; the other is at rest and needed a bit, or much,
+ * sooner.
+ */
+static void a_running_unit_leaves_if_no_other_is_as_good(void **state)
 {
 	const struct slu_gap gap = { .launches = 24, .n = 1 };
 	struct slu_unit units[] = {
@@ -240,7 +243,7 @@ static void one_that_runs_leaves_if_no_other_is_as_good(void **state)
 	assert_ptr_equal(slu_place_next_out(&list, DEV, 4, &now), &units[1]);
 	units[1].last_use = 98;
 	assert_ptr_equal(slu_place_next_out(&list, DEV, 4, &now), &units[0]);
-	/* seen at another launch: it may have ended */
+	/* seen at another launch: the command may have ended */
 	units[1].last_use = 99;
 	units[0].ran_at = 100;
 	assert_ptr_equal(slu_place_next_out(&list, DEV, 4, &now), &units[0]);
@@ -262,7 +265,7 @@ static void the_working_set_comes_first_and_leaves_last(void **state)
 
 	units[0].place = units[1].place = DEV;
 	units[1].wanted = false;
-	units[1].device_version = 2; /* dirty: else it would be the other one */
+	units[1].device_version = 2; /* dirty: otherwise the other one would leave */
 	assert_ptr_equal(slu_place_next_out(&list, DEV, 4, &now), &units[1]);
 }
 
@@ -278,7 +281,7 @@ static void the_least_recently_used_is_mapped(void **state)
 	assert_null(slu_place_next_map(&list, 3));
 }
 
-/* The least that any set of units which reaches @shortfall has, by trying all sets. */
+/* The fewest bytes of any set of units that reaches @shortfall, by trying all sets. */
 static uint64_t least_sum(const struct slu_unit *units, size_t n, uint64_t shortfall)
 {
 	uint64_t least = UINT64_MAX;
@@ -350,7 +353,7 @@ static void a_plan_near_its_end_has_no_superfluous_unit(void **state)
 		uint64_t total = 0, shortfall, missing, out = 0, smallest = UINT64_MAX;
 		struct slu_unit *u;
 
-		/* few enough for the whole switch to be planned */
+		/* few enough that the whole switch is planned */
 		for (size_t i = 0; i < n; i++) {
 			specs[i] = (struct spec){
 				.bytes = i ? 1 + slu_test_random(&random) % 16 : 40,
@@ -375,7 +378,7 @@ static void a_plan_near_its_end_has_no_superfluous_unit(void **state)
 	}
 }
 
-/* Units that nothing tells apart: what leaves is hardly more than the best set of them. */
+/* Units that nothing tells apart: little more leaves than the best set of them. */
 static void the_smallest_set_that_reaches_the_shortfall_leaves(void **state)
 {
 	static const uint64_t sizes[] = { 2, 2, 4, 6, 8, 16, 32, 32 };
@@ -417,7 +420,7 @@ int main(void)
 		cmocka_unit_test(units_that_may_not_leave_stay),
 		cmocka_unit_test(units_of_a_waiting_command_leave_last),
 		cmocka_unit_test(the_order_of_coming_in),
-		cmocka_unit_test(one_that_runs_leaves_if_no_other_is_as_good),
+		cmocka_unit_test(a_running_unit_leaves_if_no_other_is_as_good),
 		cmocka_unit_test(the_working_set_comes_first_and_leaves_last),
 		cmocka_unit_test(the_least_recently_used_is_mapped),
 		cmocka_unit_test(no_unit_leaves_for_nothing),

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * How many units programs of many kinds bring in, beside Belady's optimum, which knows the future,
- * and beside the least recently named, which knows nothing of it. Judged foresight comes near
- * the first where a program repeats itself, and is never much worse than the second.
+ * How many units programs of many kinds bring in, compared with Belady's optimum, which knows the
+ * future, and with eviction of the least recently named, which knows nothing of it. Judged
+ * foresight comes near the first if a program repeats itself, and is never much worse than the
+ * second.
  */
 
 #include "lib/test.h"
@@ -146,18 +147,18 @@ static void foresight_comes_near_the_optimum_and_never_loses_much(void **state)
 		       belady, past);
 		if (p->belady_percent)
 			assert_in_range(foreseen, belady, belady * p->belady_percent / 100);
-		/* until the judgement, and what it costs to change over */
+		/* the cost until the decision, and of the change */
 		assert_in_range(foreseen, belady, past + past / 8 + 2 * p->window);
 	}
 }
 
 /*
- * A program of eight units does one round a job. Between jobs somebody else takes its window down
- * to two and a half units; it grows again in the midst of a job. Then everything fits, and it must
- * not seem that all had stayed in the window of the least recently named: that one had it all to
- * bring in. What is needed first must be what stays.
+ * A program of eight units does one round a job. Between jobs another program takes its window down
+ * to two and a half units; it grows again in the middle of a job. Then everything fits, and it must
+ * not seem that all units had stayed in the shadow window of the least recently named, which had to
+ * bring in all of them. The units needed first must stay.
  */
-static void a_window_that_comes_and_goes_is_no_reason_against_foresight(void **state)
+static void a_window_that_changes_does_not_disprove_foresight(void **state)
 {
 	enum { N = 8, BYTES = 10, SMALL = 25, N_JOBS = 50 };
 	uint64_t seed = slu_test_seed(12);
@@ -195,7 +196,7 @@ static void a_window_that_comes_and_goes_is_no_reason_against_foresight(void **s
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_window_that_comes_and_goes_is_no_reason_against_foresight),
+		cmocka_unit_test(a_window_that_changes_does_not_disprove_foresight),
 		cmocka_unit_test(foresight_comes_near_the_optimum_and_never_loses_much),
 	};
 

@@ -19,6 +19,9 @@
  *   RAM    -> DISK      [shift down]   a program that runs sooner needs the pageable memory
  *   DISK   -> RAM       [shift up]     its program runs soon
  *
+ * In memory it may also become pinned, and pageable again, in place: a pinned copy needs no staging
+ * (peer/pinning.c).
+ *
  * While `moving` is set, the place is the old one, both sides' bytes are charged, and no command
  * may name the unit. A move that fails leaves the unit where it was.
  *
@@ -57,6 +60,8 @@ enum slu_shift {
 	SLU_SHIFT_NO,
 	SLU_SHIFT_DOWN, /* from pageable memory to disk */
 	SLU_SHIFT_UP,
+	SLU_SHIFT_PIN, /* from pageable to pinned memory, in place */
+	SLU_SHIFT_UNPIN,
 };
 
 /* What an allocation waits for. */
@@ -94,6 +99,7 @@ struct slu_unit {
 	bool blocked;		    /* at the last look, commands behind a host event named it */
 	bool has_backing;	    /* backing credit is held for it, wherever it is (rule 4) */
 	bool on_disk;		    /* its backing is on disk; else in pageable memory */
+	bool pinned;		    /* its host copy is pinned, and counts in that account too */
 	uint8_t shift;		    /* enum slu_shift */
 	bool working;		    /* named lately: on the list of its device's working set */
 	bool denied;		    /* the daemon denied its allocation: the next answer is no */

@@ -11,6 +11,7 @@
 #include "base/util.h"
 #include "ptx/matrix.h"
 #include "ptx/operand.h"
+#include "ptx/texture.h"
 
 static enum slu_ptx_type reg_type(const struct slu_ptx_parser *p, uint32_t reg)
 {
@@ -160,7 +161,7 @@ static int check_address(struct slu_ptx_parser *p, struct slu_ptx_raw *raw)
 		o->elements = slu_ptx_arena_copy(p->module->arena, &base, sizeof(base));
 		return o->elements ? 0 : slu_error(-ENOMEM);
 	}
-	if (o->kind != SLU_PTX_OPERAND_ADDRESS)
+	if (o->kind != SLU_PTX_OPERAND_ADDRESS || o->n_elements != 1)
 		return slu_ptx_refuse_operand(p, raw, "an address");
 	return 0;
 }
@@ -252,6 +253,8 @@ int slu_ptx_check_operand(struct slu_ptx_parser *p, const struct slu_ptx_form *f
 
 	if (raw->is_minus && slot->kind != SLU_PTX_SLOT_SOURCE_SIGNED)
 		return slu_ptx_refuse_operand(p, raw, "no sign");
+	if (raw->is_paired && slot->kind != SLU_PTX_SLOT_DEST_TEXEL)
+		return slu_ptx_refuse_operand(p, raw, "no predicate");
 	if (o->selector && slot->kind != SLU_PTX_SLOT_DEST_PART &&
 	    slot->kind != SLU_PTX_SLOT_SOURCE_PART && slot->kind != SLU_PTX_SLOT_SOURCE_SIGNED)
 		return slu_ptx_refuse_operand(p, raw, "no selector");
@@ -297,6 +300,16 @@ int slu_ptx_check_operand(struct slu_ptx_parser *p, const struct slu_ptx_form *f
 		if (o->kind != SLU_PTX_OPERAND_REG)
 			return slu_ptx_refuse_operand(p, raw, "a register");
 		return slu_ptx_check_reg(p, raw, o->reg, &d);
+	case SLU_PTX_SLOT_DEST_TEXEL:
+	case SLU_PTX_SLOT_SOURCE_TEXEL:
+		r = raw->is_paired ? check_pred(p, raw, o->second) : 0;
+		return r ? r
+			 : check_vector(p, raw, &d, form->vector,
+					slot->kind == SLU_PTX_SLOT_SOURCE_TEXEL);
+	case SLU_PTX_SLOT_TEXTURE:
+		return slu_ptx_check_texture(p, form, slot, raw);
+	case SLU_PTX_SLOT_GRADIENT:
+		return slu_ptx_check_gradient(p, form, slot, raw);
 	case SLU_PTX_SLOT_DEST_MOV:
 	case SLU_PTX_SLOT_SOURCE_MOV:
 		return check_mov(p, raw, &d, slot->kind == SLU_PTX_SLOT_SOURCE_MOV);

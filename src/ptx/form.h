@@ -110,9 +110,11 @@ enum slu_ptx_family {
 	SLU_PTX_FAMILY_LOAD,
 	SLU_PTX_FAMILY_STORE,
 	SLU_PTX_FAMILY_ATOM,
-	SLU_PTX_FAMILY_COPY,  /* from global to shared memory */
-	SLU_PTX_FAMILY_STACK, /* local memory taken while running */
-	SLU_PTX_FAMILY_PHASE, /* barriers in memory */
+	SLU_PTX_FAMILY_COPY,	/* from global to shared memory */
+	SLU_PTX_FAMILY_STACK,	/* local memory taken while running */
+	SLU_PTX_FAMILY_PHASE,	/* barriers in memory */
+	SLU_PTX_FAMILY_TEXTURE, /* reads through a texture object, and what one says of itself */
+	SLU_PTX_FAMILY_SURFACE, /* the same of a surface object, and writes */
 	SLU_PTX_FAMILY_FENCE,
 	SLU_PTX_FAMILY_FLOW,
 	SLU_PTX_FAMILY_BAR,
@@ -136,7 +138,8 @@ enum slu_ptx_family {
 	M(s2) M(satfinite) M(trans) M(row) M(col) M(load) M(store) M(mma) M(x1) M(x2) M(x4) \
 	M(async) M(mask) M(wait_group) M(init) M(inval) \
 	M(arrive_drop) M(noComplete) M(test_wait) M(parity) M(pending_count) M(noinc) M(po) M(shr7) M(range) M(cvt) \
-	M(shr15)
+	M(shr15) M(1d) M(2d) M(3d) M(a1d) M(a2d) M(cube) M(acube) M(level) M(grad) M(g) M(b) M(a) M(trap) \
+	M(zero) M(width) M(height) M(depth) M(array_size) M(normalized_coords) M(num_mipmap_levels)
 /* clang-format on */
 
 enum slu_ptx_modifier {

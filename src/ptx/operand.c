@@ -50,6 +50,22 @@ static int parse_vector_register(struct slu_ptx_parser *p, unsigned width,
 	return o->elements ? 0 : slu_error(-ENOMEM);
 }
 
+/* Behind %r1| or {…}|: the register of a predicate, or none. */
+static int parse_second(struct slu_ptx_parser *p, struct slu_ptx_operand *o)
+{
+	struct slu_ptx_token second = p->lexer.token;
+
+	if (second.kind != SLU_PTX_TOKEN_WORD)
+		return slu_ptx_refuse_token(p, "a predicate");
+	o->second = SLU_PTX_NO_REG;
+	if (!slu_ptx_token_is(&second, "_") &&
+	    !slu_ptx_scope_find_reg(&p->scope, second.text, second.size, &o->second))
+		return slu_ptx_refuse(p, &second, "'%.*s' is no register", slu_ptx_shown(&second),
+				      second.text);
+	slu_ptx_lexer_next(&p->lexer);
+	return 0;
+}
+
 /* A word: register, pair, special register, variable, function; or a label, perhaps. */
 static int parse_word(struct slu_ptx_parser *p, struct slu_ptx_raw *raw)
 {
@@ -91,19 +107,10 @@ static int parse_word(struct slu_ptx_parser *p, struct slu_ptx_raw *raw)
 		return 0;
 	}
 	if (slu_ptx_accept(p, '|')) {
-		struct slu_ptx_token second = p->lexer.token;
-
-		if (second.kind != SLU_PTX_TOKEN_WORD)
-			return slu_ptx_refuse_token(p, "a predicate");
 		if (o->kind == SLU_PTX_OPERAND_SINK)
 			o->reg = SLU_PTX_NO_REG;
 		o->kind = SLU_PTX_OPERAND_PAIR;
-		o->second = SLU_PTX_NO_REG;
-		if (!slu_ptx_token_is(&second, "_") &&
-		    !slu_ptx_scope_find_reg(&p->scope, second.text, second.size, &o->second))
-			return slu_ptx_refuse(p, &second, "'%.*s' is no register",
-					      slu_ptx_shown(&second), second.text);
-		slu_ptx_lexer_next(&p->lexer);
+		return parse_second(p, o);
 	}
 	return 0;
 }
@@ -132,6 +139,46 @@ static int parse_simple(struct slu_ptx_parser *p, struct slu_ptx_raw *raw)
 int slu_ptx_refuse_unknown(struct slu_ptx_parser *p, const struct slu_ptx_token *t)
 {
 	return slu_ptx_refuse(p, t, "'%.*s' is not declared", slu_ptx_shown(t), t->text);
+}
+
+/* Elements up to the closing brace, which is left to the caller. */
+static int parse_elements(struct slu_ptx_parser *p, struct slu_ptx_raw *raw,
+			  struct slu_ptx_operand *elements, unsigned *n)
+{
+	do {
+		struct slu_ptx_raw element = { .token = p->lexer.token };
+		int r;
+
+		if (*n == SLU_PTX_MAX_ELEMENTS)
+			return slu_ptx_refuse_token(p, "at most 8 elements");
+		r = parse_simple(p, &element);
+		if (r)
+			return r;
+		if (element.is_unknown)
+			return slu_ptx_refuse_unknown(p, &element.token);
+		raw->literals[*n] = (uint8_t)element.literal;
+		elements[(*n)++] = element.operand;
+	} while (slu_ptx_accept(p, ','));
+	return 0;
+}
+
+/* [object, {x, y}]: what stands behind the comma; a single one needs no braces. */
+static int parse_coordinates(struct slu_ptx_parser *p, struct slu_ptx_raw *raw)
+{
+	struct slu_ptx_operand elements[1 + SLU_PTX_MAX_ELEMENTS] = { raw->operand.elements[0] };
+	bool is_vector = slu_ptx_accept(p, '{');
+	unsigned n = 0;
+	int r;
+
+	r = parse_elements(p, raw, elements + 1, &n);
+	if (!r && is_vector)
+		r = slu_ptx_expect(p, '}');
+	if (r)
+		return r;
+	raw->operand.n_elements = (uint8_t)(1 + n);
+	raw->operand.elements =
+		slu_ptx_arena_copy(p->module->arena, elements, (1 + n) * sizeof(*elements));
+	return raw->operand.elements ? 0 : slu_error(-ENOMEM);
 }
 
 static int parse_address(struct slu_ptx_parser *p, struct slu_ptx_raw *raw)
@@ -168,7 +215,9 @@ static int parse_address(struct slu_ptx_parser *p, struct slu_ptx_raw *raw)
 	if (!o->elements)
 		return slu_error(-ENOMEM);
 	o->n_elements = 1;
-	r = slu_ptx_expect(p, ']');
+	r = slu_ptx_accept(p, ',') ? parse_coordinates(p, raw) : 0;
+	if (!r)
+		r = slu_ptx_expect(p, ']');
 	/* a promise about the address that needs no keeping here */
 	if (!r && p->lexer.token.kind == SLU_PTX_TOKEN_DIRECTIVE &&
 	    slu_ptx_token_is(&p->lexer.token, "unified"))
@@ -182,26 +231,19 @@ static int parse_vector(struct slu_ptx_parser *p, struct slu_ptx_raw *raw)
 	unsigned n = 0;
 	int r;
 
-	do {
-		struct slu_ptx_raw element = { .token = p->lexer.token };
-
-		if (n == SLU_ARRAY_SIZE(elements))
-			return slu_ptx_refuse_token(p, "at most 8 elements");
-		r = parse_simple(p, &element);
-		if (r)
-			return r;
-		if (element.is_unknown)
-			return slu_ptx_refuse_unknown(p, &element.token);
-		raw->literals[n] = (uint8_t)element.literal;
-		elements[n++] = element.operand;
-	} while (slu_ptx_accept(p, ','));
+	r = parse_elements(p, raw, elements, &n);
+	if (r)
+		return r;
 	raw->operand.kind = SLU_PTX_OPERAND_VECTOR;
 	raw->operand.n_elements = (uint8_t)n;
 	raw->operand.elements =
 		slu_ptx_arena_copy(p->module->arena, elements, n * sizeof(*elements));
 	if (!raw->operand.elements)
 		return slu_error(-ENOMEM);
-	return slu_ptx_expect(p, '}');
+	r = slu_ptx_expect(p, '}');
+	raw->operand.second = SLU_PTX_NO_REG;
+	raw->is_paired = !r && slu_ptx_accept(p, '|');
+	return raw->is_paired ? parse_second(p, &raw->operand) : r;
 }
 
 /* A sign in front of a word is the operand's, in front of anything else the constant's. */

@@ -19,6 +19,7 @@ struct slu_ptx_raw {
 	bool is_unknown; /* a name that nobody declared: perhaps a label further down */
 	bool is_element; /* name[4], which is an address in brackets as well */
 	bool is_minus;	 /* a sign in front of something that is no constant */
+	bool is_paired;	 /* a vector with a predicate behind it: {…}|p, in operand.second */
 };
 
 /* What a slot demands of a value. */

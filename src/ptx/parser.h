@@ -62,7 +62,8 @@ struct slu_ptx_parser {
 	struct slu_ptx_list variables; /* of pointers */
 	struct slu_ptx_list functions; /* of pointers */
 	struct slu_ptx_list files;
-	/* forms already met: open addressing, by the hash of their text */
+	/* forms already met: open addressing, by the hash of their text; nothing but the pointer is
+	 * kept, where uthash adds 56 bytes to each form */
 	struct slu_ptx_form **forms;
 	uint32_t n_forms;
 	uint32_t n_form_slots; /* a power of two */

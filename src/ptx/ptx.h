@@ -84,9 +84,11 @@ enum slu_ptx_operand_kind {
 	SLU_PTX_OPERAND_VARIABLE, /* the address of @variable plus @offset */
 	SLU_PTX_OPERAND_FUNCTION, /* the address of @function */
 	SLU_PTX_OPERAND_LABEL,	  /* @label: index into function->labels */
-	SLU_PTX_OPERAND_VECTOR,	  /* {a, b, …}: @elements, @n_elements */
-	SLU_PTX_OPERAND_ADDRESS,  /* [base + offset]: @elements is the base */
-	SLU_PTX_OPERAND_TARGETS,  /* the name of a list of labels: @targets */
+	SLU_PTX_OPERAND_VECTOR,	  /* {a, b, …}: @elements, @n_elements; {…}|p: @second */
+	/* [base + offset]: the first of @elements is the base; of [object, {x, y}], the others are
+	 * the coordinates */
+	SLU_PTX_OPERAND_ADDRESS,
+	SLU_PTX_OPERAND_TARGETS, /* the name of a list of labels: @targets */
 };
 
 struct slu_ptx_targets;

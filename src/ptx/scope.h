@@ -5,6 +5,9 @@
  * Names and what they stand for. Scopes nest: the module, a function, each pair of braces. A name
  * found in an inner scope hides the same name outside; leaving a scope forgets its names.
  *
+ * The table is our own because a name is there once for each scope, the innermost first; uthash has
+ * a key once.
+ *
  * A range `%r<100>` is one symbol, whatever its length: %r7 is found by taking the number off.
  */
 

@@ -34,6 +34,10 @@ static const char letters[] = {
 	[SLU_PTX_SLOT_TARGETS] = 'L',
 	[SLU_PTX_SLOT_FRAGMENT_WRITTEN] = 'g',
 	[SLU_PTX_SLOT_FRAGMENT_READ] = 'G',
+	[SLU_PTX_SLOT_DEST_TEXEL] = 't',
+	[SLU_PTX_SLOT_SOURCE_TEXEL] = 'u',
+	[SLU_PTX_SLOT_TEXTURE] = 'T',
+	[SLU_PTX_SLOT_GRADIENT] = 'n',
 	[SLU_PTX_SLOT_ANY] = '*',
 };
 
@@ -64,7 +68,8 @@ static struct slu_ptx_slot slot_read(const struct slu_ptx_form *form, const char
 	slot.size = (uint8_t)slu_ptx_type_size((enum slu_ptx_type)slot.type);
 	if (slot.kind == SLU_PTX_SLOT_DEST_TWICE || slot.kind == SLU_PTX_SLOT_SOURCE_TWICE)
 		slot.size *= 2;
-	slot.may_be_wider = strchr("DSvV", *word) && form->opcode != SLU_PTX_OP_mov;
+	slot.may_be_wider = (strchr("DSvV", *word) && form->opcode != SLU_PTX_OP_mov) ||
+			    (strchr("tu", *word) && form->row->family == SLU_PTX_FAMILY_SURFACE);
 	return slot;
 }
 

@@ -38,6 +38,10 @@ enum slu_ptx_slot_kind {
 	SLU_PTX_SLOT_TARGETS,	       /* L */
 	SLU_PTX_SLOT_FRAGMENT_WRITTEN, /* g */
 	SLU_PTX_SLOT_FRAGMENT_READ,    /* G */
+	SLU_PTX_SLOT_DEST_TEXEL,       /* t */
+	SLU_PTX_SLOT_SOURCE_TEXEL,     /* u */
+	SLU_PTX_SLOT_TEXTURE,	       /* T */
+	SLU_PTX_SLOT_GRADIENT,	       /* n */
 	SLU_PTX_SLOT_ANY,	       /* * */
 };
 

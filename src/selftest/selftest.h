@@ -20,7 +20,7 @@
 #include "cuabi/cuda-calls.h"
 #include "selftest/driver.h"
 
-/* A part that takes longer hangs. Processes that a part makes end after this time too. */
+/* A part that takes longer hangs. Processes that a part makes end by themselves after this time. */
 #define SLU_SELFTEST_PATIENCE_S 60
 
 enum slu_selftest_verdict {

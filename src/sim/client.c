@@ -54,6 +54,7 @@ int slu_sim_client_add(struct slu_sim_world *w, uint64_t group, unsigned n_devic
 
 		identity.uuid[0] = (uint8_t)(devices[i] + 1);
 		identity.total_bytes = w->config.total_bytes[devices[i]];
+		identity.pins_copies = 1;
 		c->devices[i] = devices[i];
 		c->modes[i] = modes[i];
 		r = slu_peer_device_add(c->peer, &identity, modes[i]);
@@ -106,6 +107,8 @@ void slu_sim_client_kill(struct slu_sim_client *c)
 				slu_sim_board_free(c->world, c->devices[d], u->bytes);
 			u->n_named = 0;
 			slu_peer_alloc_released(c->peer, 0, u);
+			if (u->pinned)
+				slu_peer_pinning_released(c->peer, 0, u->bytes);
 			free(u);
 		}
 	}
@@ -193,8 +196,8 @@ static void client_connect(struct slu_sim_client *c)
 	if (c->world->config.mutation == SLU_SIM_KEEP_CREDIT) {
 		struct slu_peer_account_view view;
 
-		slu_peer_view_account(c->peer, (struct slu_account){ SLU_TIER_BACKING, 0 }, &view);
-		old.limit.account.tier = SLU_TIER_BACKING;
+		slu_peer_view_account(c->peer, (struct slu_account){ SLU_TIER_PAGEABLE, 0 }, &view);
+		old.limit.account.tier = SLU_TIER_PAGEABLE;
 		old.limit.limit_bytes = view.held_bytes + 8 * SLU_SIM_UNIT;
 	}
 	slu_peer_connection_made(c->peer, slu_sim_world_now_ns(c->world));

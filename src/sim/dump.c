@@ -49,8 +49,8 @@ static void dump_core(struct slu_sim_world *w)
 			 "%llu/%llu",
 			 (unsigned long long)c.client - 1, (unsigned long long)c.group,
 			 c.is_orphan ? " orphan" : "", c.is_lost ? " lost" : "",
-			 c.is_silent ? " silent" : "", U(c.backing.limit_bytes),
-			 U(c.backing.charge_bytes), U(c.pinned.limit_bytes),
+			 c.is_silent ? " silent" : "", U(c.pageable.limit_bytes),
+			 U(c.pageable.charge_bytes), U(c.pinned.limit_bytes),
 			 U(c.pinned.charge_bytes));
 		for (unsigned i = 0; i < c.n_devices; i++) {
 			const struct slu_core_account_view *a = &c.device_accounts[i];

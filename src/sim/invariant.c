@@ -12,9 +12,9 @@
 #include "base/util.h"
 #include "sim/world.h"
 
-#define PINNED	(SLU_SIM_DEVICES_MAX)
-#define BACKING (SLU_SIM_DEVICES_MAX + 1)
-#define DISK	(SLU_SIM_DEVICES_MAX + 2)
+#define PINNED	 (SLU_SIM_DEVICES_MAX)
+#define PAGEABLE (SLU_SIM_DEVICES_MAX + 1)
+#define DISK	 (SLU_SIM_DEVICES_MAX + 2)
 
 unsigned slu_sim_invariant_account_number(struct slu_account account)
 {
@@ -51,7 +51,7 @@ static void check_totals(struct slu_sim_world *w)
 		if (!c->is_alive)
 			continue;
 		pinned += account_held(c, PINNED);
-		backing += account_held(c, BACKING);
+		backing += account_held(c, PAGEABLE);
 		disk += account_held(c, DISK);
 		for (unsigned d = 0; d < c->n_devices; d++)
 			on_device[c->devices[d]] += account_held(c, d);
@@ -135,7 +135,7 @@ static const struct slu_core_account_view *account_of(const struct slu_core_clie
 		return &v->pinned;
 	if (number == DISK)
 		return &v->disk;
-	return number == BACKING ? &v->backing : &v->device_accounts[number];
+	return number == PAGEABLE ? &v->pageable : &v->device_accounts[number];
 }
 
 /* I1: what a client may hold is charged to it, joined, lost or an orphan. */
@@ -167,10 +167,10 @@ static void check_roster(struct slu_sim_world *w, unsigned client,
 {
 	const struct slu_sim_session *s = &w->sessions[client];
 	bool is_covered = s->on_roster && s->line.pinned_bytes >= view->pinned.charge_bytes &&
-			  s->line.backing_bytes >= view->backing.charge_bytes &&
+			  s->line.backing_bytes >= view->pageable.charge_bytes &&
 			  s->line.disk_bytes >= view->disk.charge_bytes;
 	uint64_t charge =
-		view->pinned.charge_bytes + view->backing.charge_bytes + view->disk.charge_bytes;
+		view->pinned.charge_bytes + view->pageable.charge_bytes + view->disk.charge_bytes;
 
 	for (unsigned d = 0; d < view->n_devices; d++) {
 		charge += view->device_accounts[d].charge_bytes;
@@ -193,7 +193,7 @@ static void sum_charges(const struct slu_sim_world *w,
 		for (unsigned d = 0; d < view.n_devices; d++)
 			ret_sums[view.devices[d]] += view.device_accounts[d].charge_bytes;
 		ret_sums[PINNED] += view.pinned.charge_bytes;
-		ret_sums[BACKING] += view.backing.charge_bytes;
+		ret_sums[PAGEABLE] += view.pageable.charge_bytes;
 		ret_sums[DISK] += view.disk.charge_bytes;
 	}
 }

@@ -33,6 +33,7 @@ void slu_sim_mover_take(struct slu_sim_client *c, struct slu_unit *u)
 	*m = (struct slu_sim_move){
 		.unit = u,
 		.remaining = is_quick ? 1 : c->slowness * slu_sim_between(&c->world->random, 1, 3),
+		.is_ahead = slu_sim_guess_is_ahead(c, u),
 	};
 }
 
@@ -51,8 +52,11 @@ static void move_end(struct slu_sim_client *c, unsigned index, enum slu_move_res
 		c->world->counts.moved_out_bytes += u->bytes;
 		c->moved_out_bytes += u->bytes;
 	}
-	if (result == SLU_MOVE_DONE && u->moving == SLU_MOVING_IN)
+	if (result == SLU_MOVE_DONE && u->moving == SLU_MOVING_IN) {
 		c->moved_in_bytes += u->bytes;
+		if (c->moves[index].is_ahead)
+			slu_sim_guess_arrived(c, u);
+	}
 	if (result == SLU_MOVE_DONE && u->moving == SLU_MOVING_MAP)
 		c->mapped_bytes += u->bytes;
 	if (result == SLU_MOVE_REFUSED)
@@ -120,6 +124,14 @@ void slu_sim_mover_shift(struct slu_sim_client *c, struct slu_unit *u)
 	};
 }
 
+static void count_shift(struct slu_sim_world *w, enum slu_shift shift)
+{
+	if (shift == SLU_SHIFT_PIN)
+		w->counts.n_pinned++;
+	else if (shift != SLU_SHIFT_UNPIN)
+		w->counts.n_shifts[shift == SLU_SHIFT_UP]++;
+}
+
 static void shift_step(struct slu_sim_client *c)
 {
 	struct slu_sim_world *w = c->world;
@@ -128,13 +140,13 @@ static void shift_step(struct slu_sim_client *c)
 
 	if (u->cancel)
 		result = SLU_SHIFT_CANCELLED;
-	else if (u->shift == SLU_SHIFT_DOWN &&
+	else if ((u->shift == SLU_SHIFT_DOWN || u->shift == SLU_SHIFT_PIN) &&
 		 slu_sim_chance(&w->random, w->config.faults.disk_full))
 		result = SLU_SHIFT_REFUSED;
 	else if (--c->shift.remaining)
 		return;
 	if (result == SLU_SHIFT_DONE)
-		w->counts.n_shifts[u->shift == SLU_SHIFT_UP]++;
+		count_shift(w, u->shift);
 	c->shift.unit = NULL;
 	slu_peer_shift_done(c->peer, slu_sim_world_now_ns(w), u, result);
 }

@@ -126,6 +126,8 @@ static void op_free(struct slu_sim_client *c, const struct slu_sim_op *op)
 	if (picked->place == SLU_PLACE_DEVICE)
 		slu_sim_board_free(c->world, c->devices[op->device], picked->bytes);
 	slu_peer_alloc_released(c->peer, slu_sim_world_now_ns(c->world), picked);
+	if (picked->pinned)
+		slu_peer_pinning_released(c->peer, slu_sim_world_now_ns(c->world), picked->bytes);
 	free(picked);
 }
 

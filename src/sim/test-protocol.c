@@ -35,6 +35,8 @@ static uint64_t run(uint64_t seed, bool tight, struct slu_sim_counts *sum)
 	sum->n_messages += w->counts.n_messages;
 	sum->n_launches += w->counts.n_launches;
 	sum->n_denied += w->counts.n_denied;
+	sum->ahead_bytes += w->counts.ahead_bytes;
+	sum->wrong_bytes += w->counts.wrong_bytes;
 	sum->n_refused += w->counts.n_refused;
 	sum->n_unmade += w->counts.n_unmade;
 	sum->n_restarts += w->counts.n_restarts;
@@ -44,6 +46,7 @@ static uint64_t run(uint64_t seed, bool tight, struct slu_sim_counts *sum)
 	sum->n_unstaged += w->counts.n_unstaged;
 	sum->n_shifts[0] += w->counts.n_shifts[0];
 	sum->n_shifts[1] += w->counts.n_shifts[1];
+	sum->n_pinned += w->counts.n_pinned;
 	sum->n_failed_allocs += w->counts.n_failed_allocs;
 	sum->n_parts += w->counts.n_parts;
 	sum->n_asked_parts += w->counts.n_asked_parts;
@@ -75,7 +78,10 @@ static void report(const char *what, uint64_t n_worlds, const struct slu_sim_cou
 		{ "unstaged", sum->n_unstaged },
 		{ "backing down", sum->n_shifts[0] },
 		{ "backing up", sum->n_shifts[1] },
+		{ "copies pinned", sum->n_pinned },
 		{ "failed allocations", sum->n_failed_allocs },
+		{ "units ahead", sum->ahead_bytes / SLU_SIM_UNIT },
+		{ "of them for nothing", sum->wrong_bytes / SLU_SIM_UNIT },
 		{ "refusals", sum->n_refused },
 		{ "of them late", sum->n_unmade },
 		{ "denials", sum->n_denied },

@@ -34,6 +34,7 @@ void slu_sim_traffic_sent(struct slu_sim_world *w, unsigned client, const struct
 		if (!slu_epoch_is_none(s->turn[m->turn.device]))
 			slu_sim_world_break(w, "I5: client %u, device %u: a second turn", client,
 					    m->turn.device);
+		slu_sim_guess_turn(w, client, &m->turn);
 		s->turn[m->turn.device] = m->turn.epoch;
 		s->is_closing[m->turn.device] = false;
 		break;

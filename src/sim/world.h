@@ -10,7 +10,7 @@
  * One step is one of: the daemon handles one message or deadline; one client handles one message,
  * does one thing of its program, moves one chunk, or ends a piece of a kernel; a fault. Which one
  * is drawn from the seed, so every interleaving can occur and each can be repeated. After each
- * step the invariants I1–I11 of docs/protocol.md are checked (invariant.c).
+ * step the invariants I1–I12 of docs/protocol.md are checked (invariant.c).
  *
  * The knobs of enum slu_sim_mutation break a rule in the world, not in the product: each must be
  * caught by the invariants or by a world that does not end, else the harness is blind.
@@ -66,7 +66,7 @@ struct slu_sim_faults {
 	unsigned restart;     /* and once more before each action of the daemon */
 	unsigned move_fails;  /* per million chunks */
 	unsigned alloc_fails; /* per million allocations on the device */
-	unsigned disk_full;   /* per million extents that are asked for */
+	unsigned disk_full;   /* per million extents, and host copies to pin, that are asked for */
 	unsigned budget;      /* the pinned budget becomes another, at most what it was at first */
 };
 
@@ -81,6 +81,7 @@ struct slu_sim_config {
 	uint64_t pinned_bytes, backing_bytes;
 	uint64_t disk_bytes;	 /* 0: there is none */
 	uint64_t staging_bytes;	 /* of pinned, for each client's mover */
+	unsigned slice_steps;	 /* 0: SLU_SIM_SLICE */
 	unsigned socket_packets; /* so many reach the daemon's socket unread; 0: all do */
 	const char *policy;
 	struct slu_sim_faults faults;
@@ -122,6 +123,7 @@ struct slu_sim_move {
 	struct slu_unit *unit;
 	unsigned remaining;
 	bool is_begun; /* the driver gave the memory, or the commands have ended */
+	bool is_ahead; /* it began while the client had no turn */
 };
 
 /* A message under way, or the end of a connection. */
@@ -170,6 +172,7 @@ struct slu_sim_client {
 	unsigned n_moves;
 	unsigned slowness; /* its moves take so many times as many steps */
 	uint64_t staged_bytes;
+	uint64_t ahead_bytes[SLU_SIM_DEVICES_MAX]; /* came ahead since the last turn there */
 	uint64_t moved_in_bytes, moved_out_bytes, mapped_bytes;
 	uint64_t exchanged_bytes;   /* in use, and left although the limit did not ask for it */
 	uint64_t last_mapped_bytes; /* at its last launch */
@@ -215,10 +218,12 @@ struct slu_sim_counts {
 	uint64_t n_unions;
 	uint64_t n_budgets, n_unstaged, n_failed_allocs;
 	uint64_t n_shifts[2]; /* of backing: down, up */
+	uint64_t n_pinned;    /* host copies that became pinned */
 	uint64_t longest_wait_steps;
 	uint64_t longest_calm_wait_steps; /* the same without what was waited before the last fault
 					   */
 	uint64_t moved_out_bytes;
+	uint64_t ahead_bytes, wrong_bytes; /* came ahead; of them, for a group that was not next */
 };
 
 struct slu_sim_world {
@@ -237,6 +242,9 @@ struct slu_sim_world {
 	uint64_t pinned_bytes;	    /* the budget as it is now */
 	uint64_t pinned_most_bytes; /* that, or what was given out when it fell, while it is */
 	uint64_t charge_bytes[SLU_SIM_ACCOUNTS_MAX]; /* sums before the daemon's step, for I2 */
+	struct slu_epoch last_turn[SLU_SIM_DEVICES_MAX];
+	uint64_t n_turns[SLU_SIM_DEVICES_MAX];
+	uint64_t wrong_bytes[SLU_SIM_DEVICES_MAX]; /* came ahead for nothing (guess.c) */
 	bool alone_joined; /* in this step of the daemon: device charges may rise above all (rule
 			      32) */
 
@@ -327,6 +335,15 @@ bool slu_sim_queue_put_newest(struct slu_sim_queue *queue, const struct slu_mess
 			      unsigned n_sent);
 bool slu_sim_queue_take(struct slu_sim_queue *queue, struct slu_sim_packet *ret_packet);
 void slu_sim_queue_clear(struct slu_sim_queue *queue);
+
+/* -- guess.c --------------------------------------------------------------------------------- */
+
+/* Whether the unit begins to come in ahead of a turn. */
+bool slu_sim_guess_is_ahead(const struct slu_sim_client *client, const struct slu_unit *unit);
+void slu_sim_guess_arrived(struct slu_sim_client *client, const struct slu_unit *unit);
+/* A TURN is sent: I12. */
+void slu_sim_guess_turn(struct slu_sim_world *world, unsigned client,
+			const struct slu_msg_turn *turn);
 
 /* -- dump.c ---------------------------------------------------------------------------------- */
 

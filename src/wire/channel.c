@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A packet is read straight into a struct slu_message: whatever is longer is cut by the kernel,
- * which says so, and is refused. Of the files that a daemon sent with it one is kept, the others
- * are closed at once.
+ * A packet is read straight into a struct slu_message: the kernel cuts a longer one and says so,
+ * and it is rejected. Of the files that a daemon sent with it one is kept, the others are closed at
+ * once.
  *
- * What the socket does not take waits in a ring of small heap blocks, each of its message's own
- * size, because nearly all of them are a few dozen bytes.
+ * Messages that the socket does not take wait in a ring of small heap blocks, each of its message's
+ * own size, because nearly all of them are a few dozen bytes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,14 +20,14 @@
 #include "base/fd.h"
 #include "wire/channel.h"
 
-#define FDS_MAX 253 /* SCM_MAX_FD: what one packet can carry */
+#define FDS_MAX 253 /* SCM_MAX_FD: the most that one packet can carry */
 
 #ifndef SO_PASSRIGHTS
 #define SO_PASSRIGHTS 83 /* since Linux 6.16 */
 #endif
 
 struct parcel {
-	int fd; /* passed with it, or -1; ours */
+	int fd; /* passed with the message, or -1; ours */
 	size_t size;
 	_Alignas(struct slu_message) char bytes[];
 };
@@ -37,7 +37,7 @@ struct slu_channel {
 	enum slu_message_side side;
 	bool may_have_files; /* of a client, which may pass none */
 
-	/* ring of what waits, oldest at first */
+	/* ring of waiting messages, the oldest at first */
 	struct parcel *queue[SLU_CHANNEL_QUEUE_MAX];
 	unsigned first;
 	unsigned n_queued;
@@ -48,7 +48,7 @@ void slu_channel_refuse_files(int fd)
 {
 	int off = 0;
 
-	/* an older kernel does not know the option; then every packet is looked at */
+	/* an older kernel does not know the option; then every packet is checked */
 	(void)setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof(off));
 }
 
@@ -62,9 +62,9 @@ static bool may_have_files(int fd)
 }
 
 /*
- * Looks at the next packet without taking it. Files that it has are in excess of the space for
- * control data, which is none, or that of the credentials that come before them (SO_PASSCRED):
- * these tell an empty packet from the end.
+ * Looks at the next packet without taking it. Its files exceed the space for control data, which is
+ * empty or holds only the credentials that come before them (SO_PASSCRED). The credentials tell an
+ * empty packet from the end.
  *
  * Return: 0, EOF, FILES, AGAIN, or -errno.
  */
@@ -231,7 +231,7 @@ static int packet_put(int socket_fd, const void *bytes, size_t size, int fd)
 	}
 }
 
-/* Takes out what @newest says as well, and better. */
+/* Removes messages that @newest supersedes. */
 static void drop_superseded(struct slu_channel *channel, struct slu_message *newest)
 {
 	unsigned n_kept = 0;
@@ -311,7 +311,7 @@ int slu_channel_flush(struct slu_channel *channel)
 	return 0;
 }
 
-/* Keeps the first file of the packet in *ret_fd, if that is wanted, and closes all others. */
+/* Keeps the first file of the packet in *ret_fd, if wanted, and closes all others. */
 static void sort_files(struct msghdr *msg, int *ret_fd)
 {
 	int kept = -1;
@@ -374,7 +374,7 @@ int slu_channel_receive(struct slu_channel *channel, struct slu_message *ret_mes
 
 	sort_files(&msg, ret_fd ? &fd : NULL);
 	if (n == 0) {
-		/* an empty packet looks the same, and nobody has a reason to send one */
+		/* an empty packet looks the same, and no peer has a reason to send one */
 		if (fd >= 0)
 			close(fd);
 		return SLU_CHANNEL_E_EOF;

@@ -8,8 +8,8 @@
  * disconnected. Protocol rules 1 and 40 keep it short: of messages that report a state only the
  * newest is kept, so a client waits for a slow daemon, however much it moves meanwhile.
  *
- *   IDLE -> QUEUED   [slu_channel_send]   the socket is full; poll for writing
- *   QUEUED -> IDLE   [slu_channel_flush]  all of it has been sent
+ *   EMPTY -> QUEUED  [slu_channel_send]   the socket is full; poll for writing
+ *   QUEUED -> EMPTY  [slu_channel_flush]  all of it has been sent
  *
  * Files go from the daemon to a client only. To close the last copy of a file may take as long as
  * its owner likes (a TCP socket that lingers, a file system in user space), and the daemon has one

@@ -123,7 +123,7 @@ static const char *payload_fault(const struct slu_message *m)
 								: NULL;
 	case SLU_MSG_WANT:
 		if (m->want.account.tier != SLU_TIER_DEVICE &&
-		    m->want.account.tier != SLU_TIER_BACKING)
+		    m->want.account.tier != SLU_TIER_PAGEABLE)
 			return "WANT for pinned memory or disk";
 		if (m->want.working_bytes > m->want.all_bytes)
 			return "a working set above all bytes";
@@ -156,7 +156,7 @@ static const char *payload_fault(const struct slu_message *m)
 	}
 }
 
-/* HELLO has grown; the channel clears what a short one lacks. */
+/* HELLO has grown; the channel clears the fields that a short one lacks. */
 static bool size_is_right(unsigned type, unsigned size)
 {
 	return size == kinds[type].size || (type == SLU_MSG_HELLO && size == SLU_HELLO_SIZE_1);

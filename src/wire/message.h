@@ -28,10 +28,10 @@
 #define SLU_WIRE_HELPER_ALONE "sluice-alone"
 
 enum slu_tier {
-	SLU_TIER_DEVICE,  /* the memory of one device */
-	SLU_TIER_PINNED,  /* pinned host memory: staging and the MAPPED place together */
-	SLU_TIER_BACKING, /* pageable memory: backing of units … */
-	SLU_TIER_DISK,	  /* … or a file, when pageable memory is full; since version 2 */
+	SLU_TIER_DEVICE,   /* the memory of one device */
+	SLU_TIER_PINNED,   /* pinned host memory: staging and the MAPPED place together */
+	SLU_TIER_PAGEABLE, /* pageable host memory that backs units … */
+	SLU_TIER_DISK,	   /* … or a file, when pageable memory is full; since version 2 */
 	_SLU_TIER_MAX,
 };
 
@@ -113,7 +113,8 @@ struct slu_hello_device {
 	uint8_t is_runnable;
 	uint8_t never_pins;    /* its API has no use for pinned host memory */
 	uint8_t hears_present; /* PRESENT may be sent */
-	uint8_t reserved[3];
+	uint8_t pins_copies;   /* pins host copies below a limit of `pinned` with pace AHEAD */
+	uint8_t reserved[2];
 };
 
 struct slu_msg_hello {
@@ -122,7 +123,7 @@ struct slu_msg_hello {
 	uint64_t group; /* the processes of one `sluice run`; 0: a group of my own */
 	char program[SLU_WIRE_NAME_MAX]; /* name for status and for the settings' [program …] */
 	uint64_t pinned_held_bytes;
-	uint64_t backing_held_bytes;
+	uint64_t pageable_held_bytes;
 	struct slu_hello_device devices[SLU_WIRE_DEVICES_MAX];
 	uint64_t disk_held_bytes; /* since version 2 */
 };
@@ -149,8 +150,10 @@ struct slu_msg_welcome {
 	uint8_t vmm_serial;   /* enum slu_serial: mapping calls one process at a time */
 	uint8_t hash_clean;   /* enum slu_hashing */
 	uint8_t hears_excess; /* EXCESS may be sent */
-	uint8_t reserved[2];
-	char detail[192]; /* for people, where status is not 0: what to do */
+	uint8_t exportable;   /* plain allocations are the driver's, so that others can open them */
+	uint8_t reserved[1];
+	char detail[184];      /* for people, where status is not 0: what to do */
+	uint64_t beyond_bytes; /* visible_bytes 0: what it may own more than a device; else 0 */
 };
 
 struct slu_msg_limit {

@@ -38,7 +38,7 @@ int slu_path_private_folder(const char *path, bool make)
 	return 0;
 }
 
-/* Whether @folder exists, is ours, and we may make things in it. */
+/* Whether @folder exists, is ours, and we may create files in it. */
 static bool is_usable_parent(const char *folder)
 {
 	struct stat st;
@@ -109,10 +109,33 @@ int slu_path_state(enum slu_path_mode mode, bool make, char *ret_path, size_t si
 	return r == -ENOENT && !make ? 0 : slu_fold(r);
 }
 
+int slu_path_linked_socket(char *ret_path, size_t size)
+{
+	const char *given = secure_getenv("SLUICE_SOCKET");
+	char folder[FOLDER_MAX], link[FOLDER_MAX + 16];
+	ssize_t n;
+	int r;
+
+	if (given && given[0])
+		return -ENOENT;
+	r = slu_path_state(SLU_PATH_USER, false, folder, sizeof(folder));
+	if (!r)
+		r = path_print(link, sizeof(link), folder, "/" SLU_PATH_LINK_NAME);
+	if (r)
+		return slu_fold(r);
+	n = readlink(link, ret_path, size);
+	if (n < 0)
+		return -errno;
+	if ((size_t)n >= size)
+		return -ENAMETOOLONG;
+	ret_path[n] = '\0';
+	return 0;
+}
+
 int slu_path_disk(enum slu_path_mode mode, unsigned i, char *ret_path, size_t size)
 {
 	const char *cache = getenv("XDG_CACHE_HOME"), *user_folder = getenv("HOME");
-	unsigned n_own = mode == SLU_PATH_USER; /* before the one that is everybody's */
+	unsigned n_own = mode == SLU_PATH_USER; /* before the one that all users share */
 	int n = -1;
 
 	if (i == n_own)

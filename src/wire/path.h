@@ -24,6 +24,7 @@ enum slu_path_mode { SLU_PATH_USER, SLU_PATH_SYSTEM };
 #define SLU_PATH_SYSTEM_FOLDER "/run/sluice"
 #define SLU_PATH_SOCKET_NAME   "sluice.sock"
 #define SLU_PATH_LOG_NAME      "sluiced.log" /* in the state folder, in the background */
+#define SLU_PATH_LINK_NAME     "socket"	     /* in the state folder, to the socket of its daemon */
 
 /*
  * Writes the path of the socket. With @make the user's folder is created where it is absent;
@@ -33,6 +34,13 @@ enum slu_path_mode { SLU_PATH_USER, SLU_PATH_SYSTEM };
  * open to others); then @ret_path has the folder, for the message.
  */
 int slu_path_socket(enum slu_path_mode mode, bool make, char *ret_path, size_t size);
+
+/*
+ * The socket that the link in the user's state folder names: that of a daemon which was started
+ * with another run-time folder, perhaps. Return: 0, -ENOENT if there is none or SLUICE_SOCKET says
+ * which socket to use, or -errno.
+ */
+int slu_path_linked_socket(char *ret_path, size_t size);
 
 /* The folder for what outlives the daemon; as above. */
 int slu_path_state(enum slu_path_mode mode, bool make, char *ret_path, size_t size);

@@ -11,7 +11,7 @@
 #include "wire/channel.h"
 
 struct pair {
-	struct slu_channel *daemon; /* the daemon's end: reads what clients may say */
+	struct slu_channel *daemon; /* the daemon's end: reads what clients may send */
 	struct slu_channel *client;
 	unsigned n_fds; /* open before */
 };
@@ -94,7 +94,7 @@ static void test_a_file_is_passed_and_is_the_same_file(void **state)
 	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
 	close(fd);
 
-	/* nobody wants the second one: it is closed, and teardown counts */
+	/* the second file is not wanted: it is closed, and teardown counts */
 	assert_int_equal(slu_channel_send(pair->daemon, &m, fds[1]), 0);
 	assert_int_equal(slu_channel_receive(pair->client, &got, NULL, NULL), 0);
 	close(fds[0]);
@@ -262,7 +262,7 @@ static void test_a_full_queue_is_bounded_and_keeps_the_order(void **state)
 	assert_int_equal(slu_channel_queued_bytes(pair->daemon), 0);
 }
 
-static void test_the_newest_report_waits_behind_what_was_said_before(void **state)
+static void test_the_newest_report_waits_behind_earlier_messages(void **state)
 {
 	enum { N = 10000 };
 	struct pair *pair = *state;
@@ -338,7 +338,7 @@ static void test_a_queued_file_stays_ours_until_it_is_sent(void **state)
 	close(fds[1]);
 }
 
-static void test_what_was_sent_before_the_end_is_still_read(void **state)
+static void test_messages_before_the_end_are_still_read(void **state)
 {
 	struct pair *pair = *state;
 	struct slu_message m = limit_message(9), got;
@@ -353,7 +353,7 @@ static void test_what_was_sent_before_the_end_is_still_read(void **state)
 	assert_int_equal(slu_channel_send(pair->client, &m, -1), SLU_CHANNEL_E_EOF);
 }
 
-static void test_the_peer_is_who_connected(void **state)
+static void test_the_peer_is_the_process_that_connected(void **state)
 {
 	struct pair *pair = *state;
 	pid_t pid = 0;
@@ -366,7 +366,7 @@ static void test_the_peer_is_who_connected(void **state)
 	assert_int_equal(gid, getgid());
 }
 
-static void test_only_packet_sockets_are_taken(void **state)
+static void test_only_packet_sockets_are_accepted(void **state)
 {
 	struct slu_channel *channel = NULL;
 	int fds[2];
@@ -393,11 +393,11 @@ int main(void)
 		T(test_bad_packets_are_named_and_the_next_good_one_is_read),
 		T(test_the_beginning_of_a_bad_packet_can_be_read),
 		T(test_a_full_queue_is_bounded_and_keeps_the_order),
-		T(test_the_newest_report_waits_behind_what_was_said_before),
+		T(test_the_newest_report_waits_behind_earlier_messages),
 		T(test_a_queued_file_stays_ours_until_it_is_sent),
-		T(test_what_was_sent_before_the_end_is_still_read),
-		T(test_the_peer_is_who_connected),
-		T(test_only_packet_sockets_are_taken),
+		T(test_messages_before_the_end_are_still_read),
+		T(test_the_peer_is_the_process_that_connected),
+		T(test_only_packet_sockets_are_accepted),
 	};
 #undef T
 

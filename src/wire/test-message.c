@@ -29,7 +29,7 @@ static void test_every_message_passes_when_stamped_and_zeroed(void **state)
 	assert_string_equal(slu_message_name(_SLU_MSG_MAX), "?");
 }
 
-static void test_sizes_that_are_not_the_messages(void **state)
+static void test_wrong_sizes_are_rejected(void **state)
 {
 	struct slu_message m = {};
 
@@ -45,7 +45,7 @@ static void test_sizes_that_are_not_the_messages(void **state)
 	assert_non_null(fault_of(&m, SLU_MESSAGE_FROM_CLIENT));
 }
 
-static void test_contents_out_of_bounds(void **state)
+static void test_contents_out_of_bounds_are_rejected(void **state)
 {
 	static const struct slu_message rows[] = {
 		{ { SLU_MSG_HELLO }, .hello = { .n_devices = SLU_WIRE_DEVICES_MAX + 1 } },
@@ -56,7 +56,7 @@ static void test_contents_out_of_bounds(void **state)
 		{ { SLU_MSG_SUMS }, .sums = { .account = { .tier = _SLU_TIER_MAX } } },
 		{ { SLU_MSG_SUMS }, .sums = { .account = { .device = SLU_WIRE_DEVICES_MAX } } },
 		{ { SLU_MSG_SUMS },
-		  .sums = { .account = { .tier = SLU_TIER_BACKING, .device = 1 } } },
+		  .sums = { .account = { .tier = SLU_TIER_PAGEABLE, .device = 1 } } },
 		{ { SLU_MSG_SUMS }, .sums = { .held_bytes = 2, .ceiling_bytes = 1 } },
 		{ { SLU_MSG_SUMS }, .sums = { .floor_bytes = 1 } },
 		{ { SLU_MSG_WANT }, .want = { .account = { .tier = SLU_TIER_PINNED } } },
@@ -108,7 +108,7 @@ static void test_a_folder_for_the_disk_is_absolute(void **state)
 	assert_non_null(fault_of(&m, SLU_MESSAGE_FROM_DAEMON));
 }
 
-static void test_names_without_an_end(void **state)
+static void test_unterminated_names_are_rejected(void **state)
 {
 	struct slu_message m = {};
 
@@ -141,10 +141,10 @@ static void test_a_newer_report_supersedes_an_older_one_of_the_same_account(void
 	assert_int_equal(newer.sums.held_bytes, 9);
 	older = sums(1, 3, 10, 0);
 	assert_false(slu_message_supersede(&newer, &older));
-	older.sums.account.tier = SLU_TIER_BACKING;
+	older.sums.account.tier = SLU_TIER_PAGEABLE;
 	assert_false(slu_message_supersede(&newer, &older));
 
-	/* what must be answered one by one stays */
+	/* messages that need an answer each stay */
 	for (unsigned type = SLU_MSG_NONE + 1; type < _SLU_MSG_MAX; type++) {
 		bool is_report = type == SLU_MSG_SUMS || type == SLU_MSG_WANT ||
 				 type == SLU_MSG_IDLE || type == SLU_MSG_FACTS ||
@@ -166,7 +166,7 @@ static void test_a_refusal_is_not_lost_with_its_message(void **state)
 	newer = sums(0, 3, 9, 5);
 	assert_true(slu_message_supersede(&newer, &older));
 	assert_int_equal(newer.sums.refused_bytes, 5);
-	/* under a newer limit it says nothing */
+	/* under a newer limit the refusal means nothing */
 	newer = sums(0, 4, 9, 0);
 	assert_true(slu_message_supersede(&newer, &older));
 	assert_int_equal(newer.sums.refused_bytes, 0);
@@ -176,11 +176,11 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_message_passes_when_stamped_and_zeroed),
-		cmocka_unit_test(test_sizes_that_are_not_the_messages),
-		cmocka_unit_test(test_contents_out_of_bounds),
+		cmocka_unit_test(test_wrong_sizes_are_rejected),
+		cmocka_unit_test(test_contents_out_of_bounds_are_rejected),
 		cmocka_unit_test(test_a_hello_of_version_1_is_shorter),
 		cmocka_unit_test(test_a_folder_for_the_disk_is_absolute),
-		cmocka_unit_test(test_names_without_an_end),
+		cmocka_unit_test(test_unterminated_names_are_rejected),
 		cmocka_unit_test(test_a_newer_report_supersedes_an_older_one_of_the_same_account),
 		cmocka_unit_test(test_a_refusal_is_not_lost_with_its_message),
 	};

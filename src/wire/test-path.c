@@ -36,7 +36,7 @@ static int teardown(void **state)
 	return rmdir(fixture->folder);
 }
 
-static void test_what_is_given_wins(void **state)
+static void test_variables_win(void **state)
 {
 	char path[128];
 
@@ -52,7 +52,7 @@ static void test_what_is_given_wins(void **state)
 	assert_int_equal(slu_path_socket(SLU_PATH_USER, false, path, 4), -ENAMETOOLONG);
 }
 
-static void test_disk_is_the_users_cache_then_everybodys(void **state)
+static void test_disk_is_the_users_cache_then_the_shared_folder(void **state)
 {
 	char path[128];
 
@@ -118,7 +118,7 @@ static void test_a_folder_open_to_others_is_refused(void **state)
 	assert_string_equal(path, folder);
 }
 
-static void test_a_link_in_its_place_is_refused(void **state)
+static void test_a_link_instead_of_the_folder_is_refused(void **state)
 {
 	struct fixture *fixture = *state;
 	char path[128], folder[256];
@@ -129,7 +129,7 @@ static void test_a_link_in_its_place_is_refused(void **state)
 	assert_int_equal(slu_path_socket(SLU_PATH_USER, true, path, sizeof(path)), -ENOTDIR);
 }
 
-static void test_somebody_elses_folder_is_refused(void **state)
+static void test_another_users_folder_is_refused(void **state)
 {
 	struct fixture *fixture = *state;
 	char path[128], folder[128];
@@ -145,15 +145,15 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	static const struct CMUnitTest not_root =
-		slu_test_skipped(test_somebody_elses_folder_is_refused, "only root can give one");
+		slu_test_skipped(test_another_users_folder_is_refused, "only root can give one");
 	struct CMUnitTest tests[] = {
-		T(test_what_is_given_wins),
-		T(test_disk_is_the_users_cache_then_everybodys),
+		T(test_variables_win),
+		T(test_disk_is_the_users_cache_then_the_shared_folder),
 		T(test_the_system_has_one_folder),
 		T(test_a_user_has_a_private_folder),
 		T(test_a_folder_open_to_others_is_refused),
-		T(test_a_link_in_its_place_is_refused),
-		T(test_somebody_elses_folder_is_refused),
+		T(test_a_link_instead_of_the_folder_is_refused),
+		T(test_another_users_folder_is_refused),
 	};
 #undef T
 

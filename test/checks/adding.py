@@ -126,7 +126,7 @@ def what_is_added_is_there():
         config.write_text("[daemon]\nadded_timeout = soon\n[scheduler]\npolicy = none\n")
         status, words = run(daemon, "--config", config, "--print-settings")
         check(status != 0, "a wrong value is refused", words)
-        check("added_timeout: expected a time such as 250ms or 2s, from 1ms to 3600s, not 'soon'" in words, "with its range", words)
+        check("added_timeout: expected a time such as 250ms, 2s or 1h, from 1ms to 1h, not 'soon'" in words, "with its range", words)
         check("policy: expected one of added|" in words, "with the names of all policies", words)
         for page in manual:
             text = (build / page).read_text()

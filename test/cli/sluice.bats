@@ -306,7 +306,7 @@ assert s["programs"] == [] and isinstance(s["devices"], list) and s["daemon"]["p
 	for name in visible_memory pinned backing; do
 		run "$sluice" set $name 0 --socket "$world/sluice.sock"
 		[ "$status" -eq 122 ]
-		[[ $output == *"$name: expected auto, or a size such as 512M or 16G, from 4K to 64T, not '0'"* ]]
+		[[ $output == *"$name: 0 is less than 4K; expected auto, or a size such as 512M or 16G, from 4K to 64T"* ]]
 		run "$sluice" set $name auto --socket "$world/sluice.sock"
 		[ "$status" -eq 0 ]
 	done
@@ -383,7 +383,7 @@ assert counts["slice"] == "at once" and counts["boards"] == "new devices" and co
 	for value in -5s -0.5 -.5 -1; do
 		run "$sluice" set slice $value --socket "$world/sluice.sock"
 		[ "$status" -eq 122 ]
-		[[ $output == *"slice: expected a time such as 250ms or 2s, from "*", not '$value'"* ]]
+		[[ $output == *"slice: expected a time such as 250ms, 2s or 1h, from "*", not '$value'"* ]]
 	done
 	run "$sluice" set slice -x --socket "$world/sluice.sock"
 	[ "$status" -eq 120 ]
@@ -411,7 +411,7 @@ assert counts["slice"] == "at once" and counts["boards"] == "new devices" and co
 	[ "$status" -eq 1 ]
 	[[ $output == *"give --socket a path in a folder that exists"* ]]
 	run "$sluiced" --socket "$world/s" --state /nonexistent
-	[[ $status -eq 1 && $output == *"give --state a folder"* ]]
+	[[ $status -eq 1 && $output == *"set SLUICE_STATE to a folder"* ]]
 	run "$sluiced" --socket "$world/$(printf '%0200d' 0)" --state "$world"
 	[[ $status -eq 1 && $output == *"at most 107 characters"* ]]
 	run "$sluiced" --config /nonexistent
@@ -478,7 +478,7 @@ end_own_daemon() {
 
 @test "a line break in a value makes no line of the log" {
 	"$sluice" run -- true
-	"$sluice" set --program $'x\ny' visible_memory 1G
+	"$sluice" set $'program x\ny.visible_memory' 1G
 	run "$sluice" logs
 	[ "$status" -eq 0 ]
 	[[ $output == *"x?y"* ]]
@@ -741,4 +741,85 @@ offered() {
 	[ "${COMPREPLY[*]}" = "run reset" ]
 	offered sluice --v
 	[ "${COMPREPLY[*]}" = --version ]
+}
+
+@test "commands find the daemon of the state folder from another run-time folder" {
+	mkdir -m 700 "$world/other" "$world/state"
+	export XDG_STATE_HOME=$world/state
+	"$sluice" run -- true
+	[ "$(readlink "$world/state/sluice/socket")" = "$world/sluice/sluice.sock" ]
+	export XDG_RUNTIME_DIR=$world/other
+	run "$sluice" run --require -- sh -c 'echo "$SLUICE_SOCKET"'
+	[[ $status -eq 0 && $output == "$world/sluice/sluice.sock" ]]
+	run "$sluice" status
+	[ "$status" -eq 0 ]
+	run "$sluice" doctor
+	[[ $status -eq 0 && $output == *"answers at $world/sluice/sluice.sock"* ]]
+	# one that cannot be reached keeps the folder: both say who it is and what to do
+	rm "$world/state/sluice/socket"
+	run "$sluice" run -- true
+	[ "$status" -eq 0 ]
+	[[ $output == *"/roster is used by sluiced (pid "*"already."*"End it first, or set SLUICE_STATE to another folder."*"without Sluice"* ]]
+	run "$sluice" doctor
+	[[ $status -eq 123 && $output == *"another daemon (pid "*") uses the state folder $world/state/sluice"*"kill "* ]]
+}
+
+@test "the link to the socket goes with the daemon" {
+	start_daemon
+	[ "$(readlink "$world/socket")" = "$world/sluice.sock" ]
+	kill "$daemon"
+	wait "$daemon"
+	daemon=
+	[ ! -L "$world/socket" ]
+}
+
+@test "doctor finds folders in which no daemon could start" {
+	mkdir -m 700 "$world/run" "$world/state"
+	export XDG_RUNTIME_DIR=$world/run XDG_STATE_HOME=$world/state
+	run "$sluice" doctor
+	[[ $status -eq 0 && $output == *"a daemon can use $world/run/sluice and $world/state/sluice"* ]]
+	[ -z "$(ls -A "$world/run")$(ls -A "$world/state")" ]
+	unshare --user --map-root-user --mount true || skip "no file system can be mounted here"
+	for full in run state; do
+		run unshare --user --map-root-user --mount sh -c '
+			mount -t tmpfs -o size=64k,mode=700 none "$1" && { cat /dev/zero >"$1/filler" 2>/dev/null; "$2" doctor; }' \
+			sh "$world/$full" "$sluice"
+		[[ $status -eq 123 && $output == *"folder $world/$full cannot be used: No space left on device"*"Free some space there"* ]]
+		mkdir -m 700 "$world/$full/sluice"
+		run unshare --user --map-root-user --mount sh -c '
+			mount -t tmpfs -o ro,mode=700 none "$1/sluice" && "$2" doctor' sh "$world/$full" "$sluice"
+		[[ $status -eq 123 && $output == *"cannot be used: Read-only file system"* ]]
+	done
+}
+
+@test "a path that is no socket is called so" {
+	echo kept >"$world/file"
+	for words in "status --socket $world/file" "run --require --socket $world/file -- true"; do
+		run "$sluice" $words
+		[[ $status -eq 121 && $output == *"$world/file is not a socket."*"--socket"* ]]
+	done
+	run "$sluice" doctor --socket "$world/file"
+	[[ $status -eq 123 && $output == *"$world/file, where the socket should be, is not a socket"* ]]
+	run "$SLUICE_BUILD/src/daemon/sluiced" --socket "$world/file" --state "$world"
+	[[ $status -eq 1 && $output == *"$world/file is not a socket"* ]]
+	[ "$(cat "$world/file")" = kept ]
+}
+
+@test "names that nobody could read or write again are refused" {
+	for name in $'a\nb' $'a\033[2Jb' ' a' 'a ' ' '; do
+		run "$sluice" run --name "$name" -- true
+		[[ $status -eq 120 && $output == *"without control characters, and without blanks at its ends"* && $output != *$'\033'* ]]
+	done
+	run "$sluice" run --name "a b" -- true
+	[ "$status" -eq 0 ]
+}
+
+@test "a value out of range is told apart from one that is none" {
+	start_daemon
+	run "$sluice" set slice 100h --socket "$world/sluice.sock"
+	[[ $status -eq 122 && $output == *"slice: 100h is more than 1h; expected a time such as 250ms, 2s or 1h, from 1ms to 1h"* ]]
+	run "$sluice" set slice 1h --socket "$world/sluice.sock"
+	[ "$status" -eq 0 ]
+	run "$sluice" set slice --socket "$world/sluice.sock"
+	[[ $output == *" 1h "* ]]
 }

@@ -351,6 +351,34 @@ write_careless() {
 	[[ $stderr == *"a launch of kernel 'stray' was refused: a block would have 200000 bytes of shared memory, and may have "* ]]
 }
 
+@test "a copy or a set that fails is reported like a kernel that fails" {
+	cat >"$world/copies.py" <<-'END'
+	import ctypes, sys
+	cu = ctypes.CDLL("libcuda.so.1")
+	context, memory, host = ctypes.c_void_p(), ctypes.c_uint64(), ctypes.create_string_buffer(8192)
+	cu.cuInit(0)
+	cu.cuCtxCreate_v2(ctypes.byref(context), 0, 0)
+	cu.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(4096))
+	size, freed = ctypes.c_size_t(4096), ctypes.c_uint64()
+	cu.cuMemAlloc_v2(ctypes.byref(freed), ctypes.c_size_t(4 << 20))
+	cu.cuMemFree_v2(freed)
+	{"from": lambda: cu.cuMemcpyDtoH_v2(host, freed, size),
+	 "to": lambda: cu.cuMemcpyDtoD_v2(freed, memory, size),
+	 "set": lambda: cu.cuMemsetD8_v2(freed, 1, size),
+	 "right": lambda: cu.cuMemcpyDtoH_v2(host, memory, size)}[sys.argv[1]]()
+	print("done")
+	END
+	run --separate-stderr "$sluice" softgpu run --memory 32M -- python3 "$world/copies.py" right
+	[ "$output$stderr" = done ]
+	run --separate-stderr "$sluice" softgpu run -- python3 "$world/copies.py" from
+	[ "$output" = done ]
+	[[ $stderr == *"a copy of 4096 bytes from 0x"*" to 0x"*" was refused: its source is not memory that it may use"*"SLUICE_LOG=stderr"* ]]
+	run --separate-stderr "$sluice" softgpu run -- python3 "$world/copies.py" to
+	[[ $stderr == *"a copy of 4096 bytes from 0x"*" was refused: its destination is not memory"* ]]
+	run --separate-stderr "$sluice" softgpu run -- python3 "$world/copies.py" set
+	[[ $stderr == *"a set of 4096 bytes at 0x"*" was refused: its destination is not memory"* ]]
+}
+
 @test "such reports can be switched off, are all there in the log, and are never without run" {
 	write_careless
 	run --separate-stderr "$sluice" softgpu run --memory 32M --quiet -- python3 "$world/careless.py" good

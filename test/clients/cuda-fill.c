@@ -25,6 +25,7 @@ static const char usage[] =
 	"Fills memory of a CUDA device, changes it in rounds, checks every word.\n"
 	"\n"
 	"  -m, --mib N        MiB in all (default 16)\n"
+	"  -A, --all          all that the device says is free, instead\n"
 	"  -b, --buffers N    in so many allocations (default 4)\n"
 	"  -r, --rounds N     every allocation is changed so many times (default 10)\n"
 	"  -s, --seed N       of contents and order (default 1)\n"
@@ -40,6 +41,8 @@ static const char usage[] =
 	"  -a, --async        the rest comes from the device's memory pool, in the order of "
 	"streams\n"
 	"  -n, --renew        before each change to a new allocation, and the old one is freed\n"
+	"  -G, --graphs       some of the changes are graphs, captured for each of them\n"
+	"  -P, --per-thread   one of the streams is the thread's own default stream\n"
 	"  -d, --device N     on this device (default 0)\n"
 	"  -u, --uneven       allocations of different sizes, by the seed\n"
 	"  -e, --endless      rounds until the end of standard input; N rounds at least\n"
@@ -121,7 +124,8 @@ static const char ptx[] = ".version 6.3\n"
 struct options {
 	uint64_t mib, n_buffers, n_rounds, seed, n_kernels, n_threads, n_streams, pause_us, device;
 	uint64_t n_managed, n_own, idle_ms;
-	bool is_mixed, is_renewed, is_async, is_uneven, is_endless, waits, verifies_each;
+	bool takes_all, is_mixed, is_renewed, is_async, is_uneven, is_endless, waits, verifies_each;
+	bool has_graphs, is_per_thread;
 };
 
 struct buffer {
@@ -144,6 +148,7 @@ struct worker {
 	unsigned number;
 	uint64_t random;
 	CUstream streams[STREAMS_MAX];
+	CUstream captured; /* of graphs */
 	uint32_t *host;	   /* pinned, one buffer */
 	CUdeviceptr aside; /* where mixed */
 };
@@ -198,11 +203,19 @@ static void release(const struct buffer *b, CUdeviceptr p)
 		CHECK(cuMemFree_v2(p));
 }
 
+static CUstream any_stream(struct worker *w)
+{
+	uint64_t n = o.n_streams + o.is_per_thread, i = n ? cuda_random(&w->random) % n : 0;
+
+	if (i == o.n_streams && o.is_per_thread)
+		return CU_STREAM_PER_THREAD;
+	return o.n_streams ? w->streams[i] : (CUstream)0;
+}
+
 /* A stream for the next command on @b, which waits there for the one before. */
 static CUstream next_stream(struct worker *w, struct buffer *b)
 {
-	CUstream stream =
-		o.n_streams ? w->streams[cuda_random(&w->random) % o.n_streams] : (CUstream)0;
+	CUstream stream = any_stream(w);
 
 	CHECK(cuStreamWaitEvent(stream, b->last, 0));
 	return stream;
@@ -267,6 +280,27 @@ static void step_aside(struct worker *w, struct buffer *b)
 	CHECK(cuStreamSynchronize(stream));
 }
 
+/* The capture is the worker's own: another thread may capture meanwhile, and none is disturbed. */
+static void step_by_graph(struct worker *w, struct buffer *b)
+{
+	CUstream stream = next_stream(w, b);
+	uint32_t n = (uint32_t)b->n_words;
+	void *params[] = { &b->p, &n };
+	CUgraph graph;
+	CUgraphExec instance;
+
+	CHECK(cuStreamBeginCapture_v2(w->captured, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+	CHECK(cuLaunchKernel(advance, (n + BLOCK - 1) / BLOCK, 1, 1, BLOCK, 1, 1, 0, w->captured,
+			     params, NULL));
+	CHECK(cuStreamEndCapture(w->captured, &graph));
+	CHECK(cuGraphInstantiateWithFlags(&instance, graph, 0));
+	CHECK(cuGraphLaunch(instance, stream));
+	CHECK(cuEventRecord(b->last, stream));
+	CHECK(cuStreamSynchronize(stream));
+	CHECK(cuGraphExecDestroy(instance));
+	CHECK(cuGraphDestroy(graph));
+}
+
 static void renew(struct worker *w, struct buffer *b)
 {
 	CUstream stream = next_stream(w, b);
@@ -289,7 +323,9 @@ static void step(struct worker *w, struct buffer *b)
 
 	if (o.is_renewed)
 		renew(w, b);
-	if (way == 0)
+	if (o.has_graphs && cuda_random(&w->random) % 4 == 0)
+		step_by_graph(w, b);
+	else if (way == 0)
 		step_on_the_host(w, b);
 	else if (way == 1)
 		step_aside(w, b);
@@ -326,6 +362,7 @@ static void open_worker(struct worker *w)
 	for (uint64_t i = 0; i < o.n_streams; i++)
 		CHECK(cuStreamCreate(&w->streams[i],
 				     i % 2 ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT));
+	CHECK(cuStreamCreate(&w->captured, CU_STREAM_NON_BLOCKING));
 	CHECK(cuMemAllocHost_v2((void **)&w->host, n_words_max * 4));
 	if (o.is_mixed)
 		CHECK(cuMemAlloc_v2(&w->aside, n_words_max * 4));
@@ -335,6 +372,7 @@ static void close_worker(struct worker *w)
 {
 	for (uint64_t i = 0; i < o.n_streams; i++)
 		CHECK(cuStreamDestroy_v2(w->streams[i]));
+	CHECK(cuStreamDestroy_v2(w->captured));
 	CHECK(cuMemFreeHost(w->host));
 	if (o.is_mixed)
 		CHECK(cuMemFree_v2(w->aside));
@@ -377,6 +415,7 @@ static void read_command_line(int argc, char **argv)
 {
 	const struct client_option options[] = {
 		CLIENT_NUMBER('m', "mib", o.mib, 1, 1 << 20),
+		CLIENT_FLAG('A', "all", o.takes_all),
 		CLIENT_NUMBER('b', "buffers", o.n_buffers, 1, 1 << 20),
 		CLIENT_NUMBER('r', "rounds", o.n_rounds, 0, 1 << 30),
 		CLIENT_NUMBER('s', "seed", o.seed, 0, UINT32_MAX),
@@ -389,6 +428,8 @@ static void read_command_line(int argc, char **argv)
 		CLIENT_NUMBER('o', "own", o.n_own, 0, 1 << 20),
 		CLIENT_FLAG('a', "async", o.is_async),
 		CLIENT_FLAG('n', "renew", o.is_renewed),
+		CLIENT_FLAG('G', "graphs", o.has_graphs),
+		CLIENT_FLAG('P', "per-thread", o.is_per_thread),
 		CLIENT_NUMBER('d', "device", o.device, 0, 63),
 		CLIENT_FLAG('u', "uneven", o.is_uneven),
 		CLIENT_FLAG('e', "endless", o.is_endless),
@@ -411,10 +452,20 @@ static void read_command_line(int argc, char **argv)
 	cuda_device = (int)o.device;
 }
 
+static uint64_t bytes_in_all(void)
+{
+	size_t free_bytes, total;
+
+	if (!o.takes_all)
+		return o.mib << 20;
+	CHECK(cuMemGetInfo_v2(&free_bytes, &total));
+	return free_bytes;
+}
+
 /* Uneven: between a half and three halves of an even share; the last one has what is left. */
 static void share_out(void)
 {
-	uint64_t n_remaining = (o.mib << 20) / 4, even = n_remaining / o.n_buffers,
+	uint64_t n_remaining = bytes_in_all() / 4, even = n_remaining / o.n_buffers,
 		 random = o.seed + 1;
 
 	for (uint64_t i = 0; i < o.n_buffers; i++) {

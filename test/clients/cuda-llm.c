@@ -4,11 +4,19 @@
  * A program shaped like the inference of a language model: each step reads all of its weights,
  * appends to a cache and takes a fixed time by the device's clock; weights are never written after
  * they were loaded. At the end it checks the weights, by their sums in every step, and the cache.
+ *
+ * For comparison it can keep its memory as managed memory, plain or with all that a program can
+ * tell the driver, or swap itself: it takes turns by the lock of a file, and all its memory comes
+ * in at the beginning of a turn and leaves at its end.
  */
 
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "client.h"
 #include "cuda-util.h"
@@ -22,6 +30,13 @@ static const char usage[] =
 	"  -c, --cache N    KiB of cache (default 1024)\n"
 	"  -n, --steps N    (default 20)\n"
 	"  -u, --us N       what a step takes by the device's clock (default 12700)\n"
+	"  -m, --managed    keeps its memory as managed memory\n"
+	"  -a, --advise     … and fetches it before each step, as read-mostly data\n"
+	"  -s, --swap FILE  takes turns by the lock of FILE, and swaps all its memory\n"
+	"  -t, --turn N     ms of such a turn (default 250)\n"
+	"  -k, --count FILE writes the number of steps there\n"
+	"  -q, --answers    waits for a line, does N steps and prints 'answered', until the\n"
+	"                   end of standard input\n"
 	"  -e, --endless    steps until the end of standard input; N steps at least\n"
 	"  -h, --help\n"
 	"\n" CUDA_EXIT_TEXT;
@@ -106,7 +121,10 @@ static const char ptx[] = ".version 6.3\n"
 enum { BLOCK = 256, PAGE_BYTES = 4096, APPENDED_WORDS = 256 };
 
 static uint64_t weights_kib = 16384, n_layers = 16, cache_kib = 1024, n_steps = 20, step_us = 12700;
-static bool is_endless;
+static uint64_t turn_ms = 250;
+static bool is_endless, answers, is_managed, is_advised;
+static const char *swap_path, *count_path;
+static int swap_fd = -1, count_fd = -1;
 static CUdeviceptr *layers, cache, sum_word;
 static CUfunction load, sum, append, pause_for;
 
@@ -131,6 +149,72 @@ static void launch(CUfunction function, uint32_t n_threads, void **params)
 			     n_threads < BLOCK ? n_threads : BLOCK, 1, 1, 0, NULL, params, NULL));
 }
 
+/* The allocations in one order: the layers, the cache, the word. */
+static CUdeviceptr *allocation(uint64_t i, size_t *ret_bytes)
+{
+	*ret_bytes = i < n_layers    ? (size_t)layer_words() * 4
+		     : i == n_layers ? cache_kib * 1024
+				     : 4;
+	return i < n_layers ? &layers[i] : i == n_layers ? &cache : &sum_word;
+}
+
+static void allocate(CUdeviceptr *address, size_t bytes)
+{
+	if (!is_managed)
+		CHECK(cuMemAlloc_v2(address, bytes));
+	else
+		CHECK(cuMemAllocManaged(address, bytes, CU_MEM_ATTACH_GLOBAL));
+}
+
+/* All that a program can tell the driver: weights are read, and all of it is needed now. */
+static void advise(void)
+{
+	for (uint64_t i = 0; is_advised && i < n_layers + 2; i++) {
+		size_t bytes;
+		CUdeviceptr at = *allocation(i, &bytes);
+
+		CHECK(cuMemPrefetchAsync(at, bytes, 0, NULL));
+	}
+}
+
+static void **host_copies;
+
+static void swap_begin(void)
+{
+	while (swap_fd >= 0 && flock(swap_fd, LOCK_EX))
+		;
+	for (uint64_t i = 0; host_copies && i < n_layers + 2; i++) {
+		size_t bytes;
+		CUdeviceptr *at = allocation(i, &bytes);
+
+		CHECK(cuMemAlloc_v2(at, bytes));
+		CHECK(cuMemcpyHtoD_v2(*at, host_copies[i], bytes));
+	}
+}
+
+static void swap_end(void)
+{
+	if (swap_fd < 0)
+		return;
+	if (!host_copies) {
+		host_copies = calloc(n_layers + 2, sizeof(*host_copies));
+		for (uint64_t i = 0; host_copies && i < n_layers + 2; i++) {
+			size_t bytes;
+
+			allocation(i, &bytes);
+			CHECK(cuMemAllocHost_v2(&host_copies[i], bytes));
+		}
+	}
+	for (uint64_t i = 0; host_copies && i < n_layers + 2; i++) {
+		size_t bytes;
+		CUdeviceptr *at = allocation(i, &bytes);
+
+		CHECK(cuMemcpyDtoH_v2(host_copies[i], *at, bytes));
+		CHECK(cuMemFree_v2(*at));
+	}
+	flock(swap_fd, LOCK_UN);
+}
+
 static void load_weights(void)
 {
 	uint32_t n = layer_words();
@@ -138,11 +222,14 @@ static void load_weights(void)
 	for (uint64_t i = 0; i < n_layers; i++) {
 		void *params[] = { &layers[i], &n };
 
-		CHECK(cuMemAlloc_v2(&layers[i], (size_t)n * 4));
+		allocate(&layers[i], (size_t)n * 4);
 		launch(load, n, params);
+		if (is_advised)
+			CHECK(cuMemAdvise(layers[i], (size_t)n * 4, CU_MEM_ADVISE_SET_READ_MOSTLY,
+					  0));
 	}
-	CHECK(cuMemAlloc_v2(&cache, cache_kib * 1024));
-	CHECK(cuMemAlloc_v2(&sum_word, 4));
+	allocate(&cache, cache_kib * 1024);
+	allocate(&sum_word, 4);
 }
 
 /* Where step @number writes; the cache is a ring. */
@@ -158,6 +245,7 @@ static void step(uint64_t number)
 	uint64_t ns = step_us * 1000;
 	void *pauses[] = { &ns }, *appends[] = { &at, &x };
 
+	advise();
 	CHECK(cuMemcpyHtoD_v2(sum_word, &zero, 4));
 	for (uint64_t i = 0; i < n_layers; i++) {
 		void *params[] = { &layers[i], &n, &sum_word };
@@ -172,6 +260,60 @@ static void step(uint64_t number)
 	fprintf(stderr, "step %llu: the weights add up to %u instead of %u\n",
 		(unsigned long long)number, got, expected_sum());
 	exit(CUDA_EXIT_WRONG);
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+static void count_write(uint64_t n_done)
+{
+	if (count_fd >= 0 && pwrite(count_fd, &n_done, sizeof(n_done), 0) != sizeof(n_done))
+		perror("count");
+}
+
+static bool goes_on(uint64_t n_done)
+{
+	return n_done < n_steps || (is_endless && client_input_is_quiet());
+}
+
+/* Steps until the end; where it swaps, in turns. */
+static uint64_t run(void)
+{
+	uint64_t n_done = 0;
+
+	while (goes_on(n_done)) {
+		uint64_t end_ms = now_ms() + turn_ms;
+
+		do {
+			step(n_done++);
+			count_write(n_done);
+		} while (goes_on(n_done) && (swap_fd < 0 || now_ms() < end_ms));
+		if (!goes_on(n_done))
+			break;
+		swap_end();
+		swap_begin();
+	}
+	return n_done;
+}
+
+/* Return: the steps of all answers. */
+static uint64_t answer(void)
+{
+	uint64_t n_done = 0;
+	char line[16];
+
+	while (fgets(line, sizeof(line), stdin)) {
+		for (uint64_t i = 0; i < n_steps; i++)
+			step(n_done++);
+		printf("answered\n");
+		fflush(stdout);
+	}
+	return n_done;
 }
 
 static void check_cache(uint64_t n_done)
@@ -198,24 +340,37 @@ int main(int argc, char **argv)
 		CLIENT_NUMBER('c', "cache", cache_kib, 1, 1 << 22),
 		CLIENT_NUMBER('n', "steps", n_steps, 1, 1 << 30),
 		CLIENT_NUMBER('u', "us", step_us, 1, 1 << 30),
+		CLIENT_FLAG('m', "managed", is_managed),
+		CLIENT_FLAG('a', "advise", is_advised),
+		CLIENT_WORD('s', "swap", swap_path),
+		CLIENT_NUMBER('t', "turn", turn_ms, 1, 1 << 30),
+		CLIENT_WORD('k', "count", count_path),
+		CLIENT_FLAG('q', "answers", answers),
 		CLIENT_FLAG('e', "endless", is_endless),
 		{ 0 },
 	};
-	uint64_t n_done = 0;
+	uint64_t n_done;
 
 	if (client_options(argc, argv, options, usage) || !layer_words())
 		client_misused(usage);
 	layers = calloc(n_layers, sizeof(*layers));
 	if (!layers)
 		return CUDA_EXIT_NO_MEMORY;
+	is_managed = is_managed || is_advised;
+	if (swap_path)
+		swap_fd = open(swap_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (count_path)
+		count_fd = open(count_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if ((swap_path && swap_fd < 0) || (count_path && count_fd < 0))
+		return CUDA_EXIT_WRONG;
 	cuda_open();
 	load = cuda_function(ptx, "load");
 	sum = cuda_function(ptx, "sum");
 	append = cuda_function(ptx, "append");
 	pause_for = cuda_function(ptx, "pause");
+	swap_begin();
 	load_weights();
-	while (n_done < n_steps || (is_endless && client_input_is_quiet()))
-		step(n_done++);
+	n_done = answers ? answer() : run();
 	check_cache(n_done);
 	cuda_close();
 	free(layers);

@@ -316,6 +316,31 @@ void scene_pieces(const char *unused)
 	EXPECT(bytes == left);
 }
 
+/* -- memory that a pool keeps: the next segment would take the last of the device -----------------
+ */
+
+void scene_kept_memory(const char *unused)
+{
+	size_t left, total, kept, bytes;
+	CUmemoryPool pool = default_pool();
+	CUdeviceptr p;
+
+	(void)unused;
+	OK(cuMemGetInfo_v2(&left, &total));
+	kept = total / 8 * 3;
+	bytes = total - kept;
+	set(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, UINT64_MAX);
+	OK(cuMemAllocAsync(&p, kept, NULL));
+	OK(cuMemFreeAsync(p, NULL));
+	OK(cuCtxSynchronize());
+	EXPECT(attribute(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT) >= kept);
+	OK(cuMemAllocAsync(&p, bytes, NULL));
+	OK(cuMemsetD32Async(p, 7, bytes / 4, NULL));
+	scene_check(p, (uint32_t)(bytes / 4), 7);
+	EXPECT(attribute(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT) < bytes + kept);
+	OK(cuMemFreeAsync(p, NULL));
+}
+
 /* -- memory of cuMemAlloc() that is freed in the order of a stream --------------------------------
  */
 

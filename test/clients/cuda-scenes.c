@@ -593,9 +593,12 @@ static const struct {
 	{ "small-memory", scene_small_memory },
 	{ "churned-memory", scene_churned_memory },
 	{ "maps", scene_maps },
+	{ "textures", scene_textures },
+	{ "late-texture", scene_late_texture },
 	{ "limit", scene_limit },
 	{ "pool-rules", scene_pool_rules },
 	{ "pieces", scene_pieces },
+	{ "kept-memory", scene_kept_memory },
 	{ "late-frees", scene_late_frees },
 	{ "pools", scene_pools },
 };

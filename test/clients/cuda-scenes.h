@@ -74,8 +74,13 @@ void scene_maps(const char *rounds);
 /* cuda-scenes-pool.c: memory in the order of streams */
 void scene_pool_rules(const char *unused);
 void scene_pieces(const char *unused);
+void scene_kept_memory(const char *unused);
 void scene_late_frees(const char *unused);
 void scene_pools(const char *rounds);
+
+/* cuda-scenes-texture.c: textures over memory that moves */
+void scene_textures(const char *rounds);
+void scene_late_texture(const char *mib);
 
 /* cuda-scenes-limit.c: more than the program may own */
 void scene_limit(const char *kind);

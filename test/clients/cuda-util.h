@@ -35,15 +35,22 @@ enum cuda_exit {
 	X(cuCtxSynchronize)              \
 	X(cuMemAlloc_v2)                 \
 	X(cuMemAllocManaged)             \
+	X(cuMemAdvise)                   \
+	X(cuMemPrefetchAsync)            \
 	X(cuMemAllocAsync)               \
 	X(cuMemAllocFromPoolAsync)       \
 	X(cuMemPoolCreate)               \
 	X(cuMemPoolDestroy)              \
+	X(cuMemPoolSetAttribute)         \
 	X(cuMemFreeAsync)                \
 	X(cuMemFree_v2)                  \
 	X(cuMemAllocHost_v2)             \
 	X(cuMemFreeHost)                 \
+	X(cuIpcGetMemHandle)             \
+	X(cuIpcOpenMemHandle_v2)         \
+	X(cuIpcCloseMemHandle)           \
 	X(cuMemGetAddressRange_v2)       \
+	X(cuMemGetInfo_v2)               \
 	X(cuMemAddressReserve)           \
 	X(cuMemAddressFree)              \
 	X(cuMemCreate)                   \
@@ -59,6 +66,8 @@ enum cuda_exit {
 	X(cuMemcpyDtoDAsync_v2)          \
 	X(cuModuleLoadData)              \
 	X(cuModuleGetFunction)           \
+	X(cuModuleGetGlobal_v2)          \
+	X(cuModuleUnload)                \
 	X(cuStreamCreate)                \
 	X(cuStreamDestroy_v2)            \
 	X(cuStreamSynchronize)           \
@@ -69,6 +78,12 @@ enum cuda_exit {
 	X(cuEventCreate)                 \
 	X(cuEventRecord)                 \
 	X(cuEventDestroy_v2)             \
+	X(cuStreamBeginCapture_v2)       \
+	X(cuStreamEndCapture)            \
+	X(cuGraphInstantiateWithFlags)   \
+	X(cuGraphLaunch)                 \
+	X(cuGraphExecDestroy)            \
+	X(cuGraphDestroy)                \
 	X(cuLaunchKernel)                \
 	X(cuLaunchHostFunc)
 

@@ -20,7 +20,7 @@
  *
  * and structures: 2, 3, P copies; M, Q properties of memory and pools; C rights; L a launch; V an
  * attribute's value; K, S, H, A, O, G nodes; W values in a stream; Y, R of batches; E edges;
- * X an instantiation.
+ * X an instantiation; 4, 6 arrays; 7, 8, 9 what a texture reads, how, and a view of it.
  *
  * Pointers that the driver reads or writes through are valid or NULL: what else a program passes
  * there is its own end. The same goes for waiting for what never comes.

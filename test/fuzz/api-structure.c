@@ -67,9 +67,11 @@ static CUDA_MEMCPY2D *copy_2d(void)
 		.srcMemoryType = src.type,
 		.srcHost = src.host,
 		.srcDevice = src.device,
+		.srcArray = (CUarray)(uintptr_t)src.device,
 		.dstMemoryType = dst.type,
 		.dstHost = dst.host,
 		.dstDevice = dst.device,
+		.dstArray = (CUarray)(uintptr_t)dst.device,
 	};
 	c.srcXInBytes = extent(is_small, 16);
 	c.srcY = extent(is_small, 4);
@@ -92,9 +94,11 @@ static CUDA_MEMCPY3D *copy_3d(void)
 		.srcMemoryType = src.type,
 		.srcHost = src.host,
 		.srcDevice = src.device,
+		.srcArray = (CUarray)(uintptr_t)src.device,
 		.dstMemoryType = dst.type,
 		.dstHost = dst.host,
 		.dstDevice = dst.device,
+		.dstArray = (CUarray)(uintptr_t)dst.device,
 	};
 	c.srcXInBytes = extent(is_small, 16);
 	c.srcY = extent(is_small, 4);
@@ -380,6 +384,102 @@ static CUDA_GRAPH_INSTANTIATE_PARAMS *instantiation(void)
 	return &p;
 }
 
+/* -- arrays, textures ----------------------------------------------------------------------- */
+
+/* Small ones, and sometimes what no device has. */
+static size_t side_of_array(void)
+{
+	return number(8) ? number(20) : slu_api_size();
+}
+
+static CUarray_format format(void)
+{
+	static const CUarray_format formats[] = { 1, 2, 3, 8, 9, 10, 16, 32, 0, 0x91, -1 };
+
+	return formats[number(SLU_ARRAY_SIZE(formats))];
+}
+
+static CUDA_ARRAY3D_DESCRIPTOR *array_3d(void)
+{
+	static CUDA_ARRAY3D_DESCRIPTOR d;
+
+	d = (CUDA_ARRAY3D_DESCRIPTOR){ .Width = side_of_array() };
+	d.Height = side_of_array();
+	d.Depth = side_of_array();
+	d.Format = format();
+	d.NumChannels = number(6);
+	d.Flags = number(4) ? number(16) : slu_api_take();
+	return &d;
+}
+
+static CUDA_ARRAY_DESCRIPTOR *array_2d(void)
+{
+	static CUDA_ARRAY_DESCRIPTOR d;
+
+	d = (CUDA_ARRAY_DESCRIPTOR){ .Width = side_of_array() };
+	d.Height = side_of_array();
+	d.Format = format();
+	d.NumChannels = number(6);
+	return &d;
+}
+
+static CUDA_RESOURCE_DESC *resource(void)
+{
+	static CUDA_RESOURCE_DESC r;
+
+	memset(&r, 0, sizeof(r));
+	r.resType = number(5);
+	r.flags = number(8) == 7;
+	switch (r.resType) {
+	case CU_RESOURCE_TYPE_LINEAR:
+		r.res.linear.devPtr = slu_api_address();
+		r.res.linear.format = format();
+		r.res.linear.numChannels = number(6);
+		r.res.linear.sizeInBytes = slu_api_size();
+		break;
+	case CU_RESOURCE_TYPE_PITCH2D:
+		r.res.pitch2D.devPtr = slu_api_address();
+		r.res.pitch2D.format = format();
+		r.res.pitch2D.numChannels = number(6);
+		r.res.pitch2D.width = side_of_array();
+		r.res.pitch2D.height = side_of_array();
+		r.res.pitch2D.pitchInBytes = slu_api_size();
+		break;
+	default:
+		r.res.array.hArray = (CUarray)(uintptr_t)slu_api_handle();
+		break;
+	}
+	return &r;
+}
+
+static CUDA_TEXTURE_DESC *texture(void)
+{
+	static CUDA_TEXTURE_DESC t;
+
+	memset(&t, 0, sizeof(t));
+	for (unsigned i = 0; i < 3; i++)
+		t.addressMode[i] = number(5);
+	t.filterMode = number(3);
+	t.flags = number(4) ? number(4) : slu_api_take();
+	t.maxAnisotropy = number(3);
+	return &t;
+}
+
+static CUDA_RESOURCE_VIEW_DESC *view(void)
+{
+	static CUDA_RESOURCE_VIEW_DESC v;
+
+	if (number(4))
+		return NULL;
+	memset(&v, 0, sizeof(v));
+	v.format = number(3);
+	v.width = side_of_array();
+	v.height = side_of_array();
+	v.depth = side_of_array();
+	v.lastLayer = number(2);
+	return &v;
+}
+
 void *slu_api_structure(char kind)
 {
 	switch (kind) {
@@ -421,6 +521,16 @@ void *slu_api_structure(char kind)
 		return edges();
 	case 'X':
 		return instantiation();
+	case '4':
+		return array_3d();
+	case '6':
+		return array_2d();
+	case '7':
+		return resource();
+	case '8':
+		return texture();
+	case '9':
+		return view();
 	default:
 		return NULL;
 	}

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Bytes: programs whose memory goes away and comes back a thousand times find in it what they left there.
+"""Bytes: programs whose memory leaves and returns a thousand times find its contents unchanged.
 
-Four programs share a device that holds one of them. Sizes, orders and ways of changing memory come from a
-seed; several threads and streams work at once; every move is checksummed, and the programs check every
-word. They go on until the device has gone from one to another often enough (SLUICE_SWITCHES).
+Four programs share a device that holds one of them. Sizes, orders and ways of changing memory come
+from a seed; several threads and streams work at once; every move is checksummed, and the programs
+check every word. They go on until there were enough switches between them (SLUICE_SWITCHES).
 """
 
 import os
@@ -22,7 +22,7 @@ SETTINGS = {"scheduler.slice": "2ms", "scheduler.slice_min_switches": 1, "memory
 
 
 def go_on_until(world, programs, n_switches):
-    """Lets endless programs run until there were so many switches, then ends them and checks them."""
+    """Lets endless programs run until there were n_switches, then ends them and checks them."""
     switches = s.Switches(world)
     begin = time.monotonic()
 
@@ -72,6 +72,40 @@ def four_that_map_their_memory_anew_all_the_time():
     four_cuda_programs("cuda-renew", "--own", 24, "--renew")
 
 
+def four_with_every_kind_of_memory():
+    """Memory that is managed, mapped by the program or from pools, changed by kernels, copies and
+    graphs, in streams of threads."""
+    four_cuda_programs("cuda-kinds", "--own", 3, "--managed", 2, "--async", "--renew", "--graphs", "--per-thread")
+
+
+def four_with_the_allocator_of_a_framework(kind):
+    """Weights and temporary memory come from a cache in front of the driver. The device holds one
+    program, and two without temporaries."""
+    rng = random.Random(s.seed(20254))
+    with s.World(f"train-{kind}", memory=2 * s.MIB, settings=SETTINGS, softgpu={"scale": 256}) as w:
+        w.start_daemon()
+        programs = [w.start([s.CLIENTS / "cuda-train", "--allocator", kind, "--weights", 1024, "--layers", rng.randrange(4, 24),
+                             "--segment", rng.choice((16, 64, 128)), "--steps", 1, "--endless", "--seed", rng.randrange(1 << 20)],
+                            "cuda", name=f"p{i}", stdin=subprocess.PIPE) for i in range(4)]
+        go_on_until(w, programs, max(SWITCHES // 4, 100))
+
+
+def four_with_caching_allocators():
+    four_with_the_allocator_of_a_framework("caching")
+
+
+def four_with_expandable_segments():
+    four_with_the_allocator_of_a_framework("expandable")
+
+
+def four_that_map_a_reservation_step_by_step():
+    four_with_the_allocator_of_a_framework("stack")
+
+
+def four_with_pools_that_keep_everything():
+    four_with_the_allocator_of_a_framework("async")
+
+
 def four_opencl_programs_on_a_device_that_holds_one():
     rng = random.Random(s.seed(20252))
     with s.World("cl-bytes", memory=6 * s.MIB, settings=SETTINGS) as w:
@@ -96,5 +130,7 @@ def pointers_in_device_memory_lead_where_they_did():
 
 
 s.main(four_cuda_programs_on_a_device_that_holds_one, four_that_map_half_of_their_memory_themselves,
-       four_that_map_their_memory_anew_all_the_time, four_opencl_programs_on_a_device_that_holds_one,
+       four_that_map_their_memory_anew_all_the_time, four_with_every_kind_of_memory, four_with_caching_allocators,
+       four_with_expandable_segments, four_that_map_a_reservation_step_by_step, four_with_pools_that_keep_everything,
+       four_opencl_programs_on_a_device_that_holds_one,
        pointers_in_device_memory_lead_where_they_did)

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What cannot leave the device: it is charged, shown with its reason, and stays; all else leaves for it."""
+"""Memory that cannot leave the device: it is charged, shown with its reason, and stays; all other
+memory leaves for it.
+"""
 
 import os
 import subprocess
@@ -14,7 +16,7 @@ MORE = s.CLIENTS / "libcl-more.so"
 
 
 def hold(w, *words, name="holder", env=None):
-    """One that holds memory, when it has all of it."""
+    """A program that holds memory, once it has all of it."""
     program = w.start([s.CLIENTS / "cl-hold", *words], "opencl", name=name, stdin=subprocess.PIPE, env=env)
     line = program.stdout.readline()
     s.check(line == "ready\n", "it has its memory", line, w.log()[-2000:])
@@ -75,7 +77,8 @@ def what_is_mapped_stays_while_the_rest_leaves_for_others():
 
 
 def two_that_wait_for_what_the_other_cannot_move():
-    """Each fits alone. Who came last is told, as the driver alone would have told it, and history says why; the other one is served."""
+    """Each fits alone. The last to come gets the error that the driver alone would give, and
+    history says why; the other one is served."""
     with s.World("cl-frozen-deadlock", memory=32 * s.MIB, settings=SETTINGS | {"memory.capacity_patience": "300ms"}) as w:
         w.start_daemon()
         first, last = [hold(w, "--buffers", 1, "--shared", 10, "--large", 16, name=name) for name in ("first", "last")]

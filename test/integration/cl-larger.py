@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""One OpenCL program that is larger than the device: it ends right, moves little more than it must, and leaves others their share.
+"""One OpenCL program that is larger than the device: it ends right, moves little more than it must,
+and leaves others their share.
 
-48 MiB in 24 buffers, on a device that holds 32 MiB, read or written round after round. Whoever always sends away what was not used for the longest
-time brings in all 24 in each round. Who knows the future, as Belady's optimum does, brings in least; a program that goes round is foreseen so well
-that it comes near that.
+48 MiB in 24 buffers, on a device that holds 32 MiB, read or written round after round. Eviction of
+the least recently used buffer brings in all 24 in each round. Belady's optimum, which knows the
+future, brings in least; foresight predicts a program that loops so well that it comes near that.
 """
 
 import os
@@ -23,7 +24,7 @@ SETTINGS = {"memory.reserve_percent": 0, "memory.checksum_moves": "on", "memory.
 
 
 def optimum(window):
-    """How many buffers come in, of those that have been there before, if what is needed last always leaves."""
+    """How many buffers come in again if the one needed last always leaves."""
     names = [i % BUFFERS for i in range((1 + ROUNDS) * BUFFERS)]
     held, n = {}, 0
     for at, name in enumerate(names):
@@ -86,8 +87,9 @@ def also_if_several_kernels_in_a_row_read_each_buffer():
 
 
 def what_is_only_read_is_not_written_back_over_a_slow_bus():
-    """Digests wait behind the program's kernels; that must not make them seem slower than the copies. These take
-    20 ms each: the processor plays the device, and a digest is slow where others use it, too."""
+    """Digests wait behind the program's kernels; that must not make them seem slower than the
+    copies. These take 20 ms each: the processor is the device, and a digest is slow while others
+    use it."""
     settings = SETTINGS | {"memory.hash_clean": "auto"}
     with s.World("cl-larger-clean", memory=MEMORY, settings=settings, limiter={"in": "100M", "out": "100M"}) as w:
         w.start_daemon()

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""OpenCL loaders: which ones take the layer in, with and without files that name layers (*.lay), and what doctor says of them.
+"""OpenCL loaders: which ones load the layer, with and without files that name layers (*.lay), and
+what doctor reports about them.
 
-Debian 12 has one loader, ocl-icd 2.3.1, which reads no such files. Others are tried where SLUICE_TEST_LOADERS names folders with a
-libOpenCL.so.1 and what it needs, parted by colons. Khronos' own comes with two wheels of PyPI, intel-opencl-rt and intel-cmplr-lib-rt (240 MB), an
-ocl-icd with pyopencl's.
+Debian 12 has one loader, ocl-icd 2.3.1, which reads no such files. Others are tried if
+SLUICE_TEST_LOADERS names folders, separated by colons, with a libOpenCL.so.1 and the libraries it
+needs. Khronos' own comes with two wheels of PyPI, intel-opencl-rt and intel-cmplr-lib-rt (240 MB),
+an ocl-icd with pyopencl's.
 """
 
 import ctypes
@@ -23,7 +25,7 @@ INVALID_VALUE, INVALID_PROPERTY = -30, -64
 
 
 def folder_of(w, name, **files):
-    """A folder with a file of each name, whose one line is the text."""
+    """A folder with a file of each name, whose only line is the text."""
     folder = w.folder / name
     folder.mkdir()
     for file, text in files.items():
@@ -56,7 +58,8 @@ def doctor_names_every_platform_and_every_file_that_names_none():
 
 
 def every_loader_finds_the_entry_points_that_it_looks_for():
-    """The old one, and the one with properties, of which we know none; both want the old version to be told."""
+    """The old entry point, and the one with properties, of which we know none; both expect the old
+    version."""
     for library in (LAYER, s.LIMITER):
         layer = ctypes.CDLL(str(library))
         version, n = ctypes.c_uint(), ctypes.c_uint()
@@ -68,7 +71,7 @@ def every_loader_finds_the_entry_points_that_it_looks_for():
 
 
 def two_programs(w, env):
-    """They do not fit together, each with the layer: bytes move, and they end right."""
+    """They do not fit together, each has the layer: bytes move, and they end right."""
     programs = [w.start([*FILL, "--endless", "--seed", i], "opencl", name=f"p{i}", env=env, stdin=subprocess.PIPE) for i in range(2)]
     s.wait_until("both run, and bytes of both move", lambda: sum(p["moved_in_bytes"] > 0 for p in w.status()["programs"]) == 2,
                  look=lambda: w.sluice("status").stdout)

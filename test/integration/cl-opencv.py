@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""An ordinary OpenCV program on UMat: filters, a matrix product, a transform, a resize. Prints checksums that do not
-depend on where its arrays were. A number on the command line: so many times."""
+"""An ordinary OpenCV program on UMat: filters, a matrix product, a transform, a resize. Prints
+checksums that do not depend on where its arrays were. A number on the command line repeats it that
+often.
+"""
 
 import hashlib
 import sys

@@ -15,7 +15,7 @@ ATOMS = [(15.999, -0.82, 0.3166, 0.65, (0, 0, 0)), (1.008, 0.41, 1, 0, (0.1, 0, 
 
 
 def water():
-    """The box, and where its atoms are."""
+    """The box, and the positions of its atoms."""
     system, length, positions = openmm.System(), SIDE * SPACING, []
     system.setDefaultPeriodicBoxVectors(openmm.Vec3(length, 0, 0), openmm.Vec3(0, length, 0), openmm.Vec3(0, 0, length))
     pairs, bonds, angles = openmm.NonbondedForce(), openmm.HarmonicBondForce(), openmm.HarmonicAngleForce()

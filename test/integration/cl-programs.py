@@ -3,8 +3,8 @@
 """cl-programs.py LAYER PROGRAM: a real program, plain, with the layer, and with everything evicted
 between two calls: its results are the same three times.
 
-PROGRAM is piglit (api and custom) or two (the same where the driver has two devices). Programs that are run on a small device
-as well are in cl-real.py.
+PROGRAM is piglit (api and custom) or two (the same if the driver has two devices). Programs that
+also run on a small device are in cl-real.py.
 """
 
 import json
@@ -62,7 +62,8 @@ def piglit(how, *words):
 
 
 def two(how):
-    """Contexts of all devices, and each test on each of them; but for two that do not end with PoCL itself then."""
+    """Contexts of all devices, and each test on each of them, except two that never end on PoCL
+    itself then."""
     os.environ["POCL_DEVICES"] = "pthread pthread"
     return piglit(how, "-x", "cllinkprogram", "-x", "clgetkernelarginfo")
 

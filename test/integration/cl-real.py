@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""cl-real.py LAYER PROGRAM: a real program from Debian or PyPI, unmodified: plain, with everything evicted between two calls,
-alone on a device that is too small for it, and two of it side by side there. Its results are those of the plain driver
-each time. That the device is too small is seen without Sluice: there it fails.
+"""cl-real.py LAYER PROGRAM: a real program from Debian or PyPI, unmodified: plain, with everything
+evicted between two calls, alone on a device that is too small for it, and two of it side by side
+there. Its results equal those of the plain driver each time.
 
-PROGRAM is one of the names in test/lib/clprograms.py, where stands what is compared.
+Without Sluice the program fails on that device, which shows that it is too small. PROGRAM is one of
+the names in test/lib/clprograms.py, which says what is compared.
 """
 
 import contextlib
@@ -24,7 +25,7 @@ PATIENCE = 1800 # s; drivers build some of these programs' kernels for minutes
 
 
 class Runs:
-    """One program in one world: each run of it has a folder of its own."""
+    """One program in one world: each run of it has its own folder."""
 
     def __init__(self, world, program):
         self.world, self.program, self.n = world, program, 0
@@ -51,7 +52,7 @@ class Runs:
 
 
 def large_gpu(w):
-    """The environment of a device that is large enough for any program, with nothing of Sluice."""
+    """The environment of a device that is large enough for any program, without Sluice."""
     boards = w.folder / "large"
     boards.mkdir(mode=0o700)
     return {"OPENCL_LAYERS": s.LIMITER, "SLUICE_LIMITER_MEMORY": LARGE, "SLUICE_BOARDS": boards}
@@ -66,7 +67,7 @@ def timed(what):
 
 @contextlib.contextmanager
 def outsider(w, mib):
-    """Somebody whom the daemon does not know holds a part of the device."""
+    """A process that the daemon does not know holds a part of the device."""
     if not mib:
         yield
         return
@@ -78,7 +79,7 @@ def outsider(w, mib):
 
 @contextlib.contextmanager
 def neighbour(w, words):
-    """A program that uses the device without end; it checks what it computed when it is told to leave."""
+    """A program that uses the device without end; at its end it checks what it computed."""
     program = w.start(words, "opencl", name="neighbour", stdin=subprocess.PIPE)
     s.wait_until("the neighbour has its memory", lambda: (w.program("neighbour") or {}).get("launches"))
     yield
@@ -86,7 +87,7 @@ def neighbour(w, words):
 
 
 def fails_without_sluice(w, runs, plain):
-    """Whether the small device is really too small for it."""
+    """Whether the small device is really too small for the program."""
     started = runs.start("opencl", sluice=False)
     out = w.finish(started, seconds=PATIENCE, exits=range(-64, 256))
     try:

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""cl-table.py CALLS.DEF: every call in the loader's table that takes or gives a cl_mem is in the
-layer's table: the program's objects are proxies, which no driver knows."""
+"""cl-table.py CALLS.DEF: every call in the loader's table that takes or returns a cl_mem is in the
+layer's table: the program's objects are proxies, which no driver knows.
+"""
 
 import re
 import sys

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What commands say of programs in states that people meet: stopped, refused, not parked, denied."""
+"""What commands print about programs in states that people meet: stopped, refused, not parked,
+denied.
+"""
 
 import json
 import os
@@ -57,6 +59,8 @@ def kick_ends_a_program_that_the_daemon_refused():
         wait_for(w, "first")
         second = start_endless(w, "second", require=False)
         wait_for(w, "second", "refused")
+        keys = [set(w.program(name)) for name in ("first", "second")]
+        s.check(keys[0] == keys[1], "its row has the keys of others", keys[0] ^ keys[1])
         done = w.sluice("park", "second")
         s.check(done.returncode == 122 and "runs without Sluice" in done.stderr and "sluice kick" in done.stderr,
                 "it cannot be parked, and the message says why", done)
@@ -64,6 +68,22 @@ def kick_ends_a_program_that_the_daemon_refused():
         s.check(done.returncode == 0 and done.stdout == f"Ended second (pid {second.pid}).\n", "it can be ended", done)
         w.finish(second, exits=(-signal.SIGKILL,))
         w.end(first)
+
+
+def narrow_terminals_get_lines_that_fit():
+    with world("narrow", **{"scheduler.slice": "50ms"}) as w:
+        w.start_daemon()
+        programs = [start_endless(w, name, mib=40) for name in ("chat", "a-name-that-is-not-short")]
+        s.wait_until("both had turns", lambda: len(w.status()["programs"]) == 2 and all(p["turns"] > 1 for p in w.status()["programs"]),
+                     look=lambda: w.sluice("status").stdout)
+        for width in (36, 60):
+            for words in (["status"], ["history", "--turns", "4"]):
+                done = subprocess.run([s.SLUICE, *words, "--socket", w.socket], capture_output=True, text=True,
+                                      env=w.environment({"COLUMNS": width, "LC_ALL": "C.UTF-8"}))
+                long = [line for line in done.stdout.splitlines() if len(line) > width]
+                s.check(done.returncode == 0 and "chat" in done.stdout and not long, f"{words[0]} fits in {width} columns", *long)
+        for program in programs:
+            w.end(program)
 
 
 def park_and_unpark_say_when_nothing_changes():
@@ -106,16 +126,16 @@ def history_lists_the_moves_of_programs_that_moved_something():
 
 def advice_names_no_setting_that_is_on_already():
     for mapped in ("off", "on"):
-        with world(f"mapped-{mapped}", **{"memory.allow_mapped": mapped}) as w:
+        with world(f"mapped-{mapped}", **{"memory.allow_mapped": mapped, "memory.pinned": "8M", "memory.staging": "1M"}) as w:
             w.start_daemon()
             w.finish(w.start([s.CLIENTS / "cuda-fill", "--mib", 96, "--buffers", 2, "--rounds", 1], "cuda", name="greedy"),
                      exits=(NO_MEMORY,))
             hint = w.history()["denials"][-1]["hint"]
-            s.check("visible_memory 96M" in hint and ("allow_mapped on" in hint) == (mapped == "off"), f"with allow_mapped {mapped}", hint)
+            s.check(("allow_mapped auto" in hint) == (mapped == "off") and ("memory.pinned" in hint) == (mapped == "on"), f"with allow_mapped {mapped}", hint)
 
 
 def a_denial_names_what_the_program_asked_for():
-    """Devices give 2 MiB at least: that is what the program needs, and not what it asked for."""
+    """Devices give at least 2 MiB: that is what the program needs, not what it asked for."""
     for mib, asked in ((3, "1.50 MiB"), (5, "2.50 MiB")):
         with world(f"asked-{mib}", **{"memory.visible_memory": "1M"}) as w:
             w.start_daemon()
@@ -159,7 +179,7 @@ def what_is_offered_as_free_is_there_beside_the_contexts_of_others():
             w.end(program)
 
 
-s.main(a_stopped_program_is_shown_as_stopped, kick_ends_a_program_that_the_daemon_refused,
+s.main(a_stopped_program_is_shown_as_stopped, narrow_terminals_get_lines_that_fit, kick_ends_a_program_that_the_daemon_refused,
        park_and_unpark_say_when_nothing_changes, a_refused_program_that_ends_at_once_is_told,
        history_lists_the_moves_of_programs_that_moved_something, advice_names_no_setting_that_is_on_already,
        a_denial_names_what_the_program_asked_for, what_is_offered_as_free_is_there_beside_the_contexts_of_others)

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""`sluice run` knows whether the front ends got in, says so when asked, and says why not by itself."""
+"""`sluice run` knows whether the front ends were loaded, says so on request, and always says why
+not.
+"""
 
 import os
 import signal
@@ -71,7 +73,7 @@ def children_keep_the_layer_and_the_group():
 
 
 def cleared(w):
-    """What clears the environment, and leaves what PoCL needs."""
+    """Clears the environment, except what PoCL needs."""
     return ["env", "-i", *(f"{k}={v}" for k, v in w.environment().items() if k in ("PATH", "POCL_CACHE_DIR"))]
 
 
@@ -104,7 +106,7 @@ def a_program_that_is_over_at_once_was_seen_as_well():
 
 
 def the_program_finds_no_child_that_it_never_made():
-    """A shell that waits for its children, and one that looks for them, must not meet our watcher."""
+    """A shell that waits or looks for its children must not find our watcher."""
     with world("childless") as w:
         w.start_daemon()
         code = "import os\ntry:\n    os.wait()\nexcept ChildProcessError:\n    print('none')"
@@ -184,7 +186,8 @@ def a_program_that_must_share_is_ended_when_it_is_refused():
 
 
 def a_program_that_must_share_is_ended_when_its_environment_was_cleared():
-    """One child has joined already, and two others go by Sluice: each of them is told and ended."""
+    """One child has joined already, and two others bypass Sluice: each of these is reported and
+    ended."""
     with world("bare") as w:
         w.start_daemon()
         endless, bare = " ".join(map(str, ENDLESS)), " ".join(cleared(w))
@@ -198,7 +201,7 @@ def a_program_that_must_share_is_ended_when_its_environment_was_cleared():
 
 
 def without_socket(w):
-    """The words that put a program where something else is in the place of the daemon's socket."""
+    """The command that puts a program where another file has the place of the daemon's socket."""
     for more in ((), ("--user", "--map-root-user")):
         words = ("unshare", *more, "--mount")
         if subprocess.run([*words, "mount", "--bind", "/dev/null", w.socket], capture_output=True).returncode == 0:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * daemon-board PATH BYTES [HELD]: makes a board of BYTES at PATH and prints its UUID. With HELD it
- * takes so many bytes of it, says "held" and keeps them until its stdin ends.
+ * daemon-board PATH BYTES [HELD|lock]: makes a board of BYTES at PATH and prints its UUID. With
+ * HELD it takes so many bytes of it, or its lock, says "held" and keeps them until its stdin ends.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,13 +31,17 @@ int main(int argc, char **argv)
 		printf("%02x", dev_board_identity(board)->uuid[i]);
 	putchar('\n');
 	if (argc > 3) {
-		if (dev_board_attach(board, "outsider") ||
-		    dev_board_take(board, strtoull(argv[3], NULL, 10), 0))
+		if (!strcmp(argv[3], "lock"))
+			dev_board_user_lock(board);
+		else if (dev_board_attach(board, "outsider") ||
+			 dev_board_take(board, strtoull(argv[3], NULL, 10), 0))
 			return 1;
 		puts("held");
 		fflush(stdout);
 		while (read(STDIN_FILENO, &byte, 1) > 0)
 			;
+		if (!strcmp(argv[3], "lock"))
+			dev_board_user_unlock(board);
 	}
 	dev_board_close(board);
 	return 0;

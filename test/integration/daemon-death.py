@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Death of the daemon: killed at its n-th message, for every n, and started again under running programs. The
-programs end right, and the new daemon ends with every account at zero. And nobody starts it again for longer than
-programs wait for it: then the driver alone decides.
+"""Death of the daemon: killed at its n-th message, for every n, and started again under running
+programs. The programs end right, and the new daemon ends with every account at zero. In other tests
+it is not started again before programs give up waiting for it: then the driver alone decides.
 
-Who goes on without it, or did not find it in time to join, may be refused by the driver what the daemon would have made
-free. Where all shall end right, the device holds all of them, of which the daemon gives only a half.
-
-By default the first messages, where programs join and the first turns begin, are taken one by one, and later
-ones with gaps; SLUICE_LONG takes all.
+The driver may refuse memory to a program that goes on without the daemon, or did not find it in
+time to join, although the daemon would have freed it. In tests in which all programs must end
+right, the device holds all of them, and the daemon hands out only half of it. By default the first
+messages, in which programs join and the first turns begin, are taken one by one, and later ones
+with gaps; SLUICE_LONG takes all.
 """
 
 import os
@@ -34,7 +34,8 @@ def fill(w, api, name, *words, after=(), **more):
 
 
 def start(w, api, number, *words):
-    """It is started and begins with the next line of its input: not before all are started, which a daemon must be there for."""
+    """A program that begins with the next line of its input: not before all are started, which
+    needs a daemon."""
     program = fill(w, api, f"p{number}", "--buffers", 6, "--rounds", 6, "--mix", "--seed", number, *words,
                    after=("sh", "-c", 'echo started && read line && exec "$@"', "sh"), stdin=subprocess.PIPE)
     line = program.stdout.readline()
@@ -56,8 +57,8 @@ def has_joined(w, name):
 
 
 def promised(status, device):
-    """Rule 16: what is usable, or what one program needs next to what the others cannot give up: their floors, and
-    everything they may hold as long as they have not joined again."""
+    """Rule 16: the usable bytes, or what one program needs next to what the others cannot give up:
+    their floors, and everything they may hold until they have joined again."""
     seats = [(p["connection"] == "joined", seat) for p in status["programs"] for seat in p["devices"]
              if seat["index"] == device["index"]]
     floors = [seat["floor_bytes" if joined else "charge_bytes"] for joined, seat in seats]
@@ -66,7 +67,7 @@ def promised(status, device):
 
 
 def restart(w, programs, generation):
-    """A new daemon; returns how long it took until every program was back with it."""
+    """Starts a new daemon; returns how long it took until every program was back with it."""
     begin = time.monotonic()
     w.start_daemon()
     status = w.status()
@@ -85,7 +86,7 @@ def restart(w, programs, generation):
 
 
 def killed_at(api, number, rule, pauses):
-    """Returns whether the daemon met its n-th message."""
+    """Returns whether the daemon reached its n-th message."""
     settings = SETTINGS | {"memory.on_daemon_loss": rule, "memory.reserve_percent": 50}
     with s.World(f"{api}-daemon", memory=4 * s.MIB, settings=settings, softgpu={"scale": 256}) as w:
         w.start_daemon(env={"LD_PRELOAD": s.KILL_AT, "KILL_AT": number, "KILL_IN": "sluiced"})
@@ -143,7 +144,8 @@ def killed_at_every_message_under_cuda_programs_that_run_without_it():
 
 
 def lose(w, names, unseen=lambda: None):
-    """Kills the daemon, which does not see any more what is done last, and waits until these go on without it. Returns its generation."""
+    """Kills the daemon, which no longer sees the last actions, and waits until these programs go on
+    without it. Returns its generation."""
     generation = w.status()["daemon"]["generation"]
     w.daemon.send_signal(signal.SIGSTOP)
     unseen()
@@ -153,13 +155,14 @@ def lose(w, names, unseen=lambda: None):
 
 
 def has_all(w, name):
-    """It has and needs all of its three buffers of half a MiB: whoever comes later finds only the rest."""
+    """It has and needs its three buffers of half a MiB: later programs find only the rest."""
     shown = w.program(name)
     return shown and shown["device_bytes"] == shown["devices"][0]["need_bytes"] == 3 * s.MIB // 2
 
 
 def lost_where_all_fit(api):
-    """Two wait because of an outsider and of a holder that keeps its turn: it is stopped, and so never idle."""
+    """Two wait because of an outsider and of a holder that keeps its turn: it is stopped, so it is
+    never idle."""
     settings = SETTINGS | {"scheduler.policy": "fifo"}
     with s.World(f"{api}-fits", memory=6 * s.MIB, settings=settings, softgpu={"scale": 256}) as w:
         w.start_daemon()
@@ -203,7 +206,7 @@ def both_end_without_it(w, programs):
 
 
 def lost_where_they_do_not_fit(api):
-    """Each has contents, and one of them has its turn: the other one waits for the driver to have memory."""
+    """Each has contents, and one has its turn: the other waits until the driver has memory."""
     with s.World(f"{api}-exceeds", memory=2 * s.MIB, settings=SETTINGS, softgpu={"scale": 256}) as w:
         w.start_daemon()
         programs = two_that_run(w, api, "--buffers", 2, "--mix")
@@ -227,13 +230,14 @@ def lost_in_a_switch():
 
 
 def who_has_what_the_other_one_waits_for_without_it_gives_it_up():
-    """Neither has all of its units when the daemon dies, and together they may take all of the device: one gives way."""
+    """Neither has all of its units when the daemon dies, and together they may take the whole
+    device: one gives way."""
     for _ in range(10 if LONG else 3):
         lost_in_a_switch()
 
 
 def lost_with_a_full_device(api, answer):
-    """Who asks for new memory then is told what the driver says, by the code of its API."""
+    """A request for new memory then gets the driver's answer, by the code of its API."""
     with s.World(f"{api}-full", memory=2 * s.MIB, settings=SETTINGS, softgpu={"scale": 256}) as w:
         w.start_daemon()
         asks = fill(w, api, "asks", "--buffers", 1, "--rounds", 1, "--renew", "--wait", stdin=subprocess.PIPE)

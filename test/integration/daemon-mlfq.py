@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The default policy with real programs: who is talked to goes before who computes for ever."""
+"""The default policy with real programs: a program that a person talks to goes before one that
+computes for ever.
+"""
 
 import os
 import subprocess
@@ -46,7 +48,7 @@ def a_short_job_goes_before_an_endless_one():
 
 
 def an_endless_one_that_is_new_does_not_stop_an_older_one():
-    """Both sink to one level, and from there on they are equals: each has turns."""
+    """Both sink to one level and are equals from there on: each has turns."""
     with s.World("mlfq-equals", memory=64 * s.MIB, settings={"scheduler.slice": "50ms", "scheduler.allotment": "100ms", "scheduler.levels": 2}) as w:
         w.start_daemon()
         words = ("--mib", 48, "--buffers", 8, "--all", "--ms", 5, "--endless", "--queue", 1)

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Bad peers: whatever they send, or do not read, is refused clearly, costs bounded memory, and leaves nothing."""
+"""Bad peers: whatever they send, or do not read, is rejected clearly, costs bounded memory, and
+leaves nothing.
+"""
 
 import os
 import pathlib
@@ -25,7 +27,8 @@ def world(name, **settings):
 
 
 def nothing_remains(w):
-    """Same files as before, nobody connected but the one who asks, and it still serves."""
+    """The same files as before, no connection except the one that asks, and the daemon still
+    serves."""
     fds = w.steady_fds()
     check(fds == w.fds, "every file is closed", w.fds, fds)
     client = w.client("good", want=MIB)
@@ -213,7 +216,8 @@ def requests_have_the_size_that_they_say():
 
 
 def passed_files_are_refused():
-    """By the kernel (Linux 6.16), or by the daemon, which closes the connection without taking them."""
+    """By the kernel (Linux 6.16), or by the daemon, which closes the connection without taking
+    them."""
     with world("passed") as w:
         with w.raw() as raw:
             try:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A real sluiced and honest raw clients: joining, turns, seeing, steering, dying."""
+"""A real sluiced and honest raw clients: joining, turns, status, control, death."""
 
 import json
 import os
@@ -74,6 +74,29 @@ def status_has_the_documented_keys():
                 check(f"_{key}_" in manual, f"sluice(1) has the key {key}")
         check(status["devices"][0]["turn"]["name"] == "a", "the device says whose turn it is", status)
         check(status["programs"][0]["device_bytes"] == 80 * MIB, "bytes are where they are", status)
+
+
+def programs_have_no_more_than_the_device_together():
+    """The last report of a program that gave way is old, and the device has no board that knows
+    better."""
+    with world("together") as w:
+        a = w.client("a", want=80 * MIB, facts=1, **TIGHT)
+        a.wait("ready")
+        device = w.answer(verb="status")["devices"][0]
+        check(device["used_bytes"] == 80 * MIB < device["charged_bytes"], "what may be held is not in use", device)
+        w.client("b", want=80 * MIB, **TIGHT).wait("ready")
+        status = w.answer(verb="status")
+        held = {p["name"]: p["device_bytes"] for p in status["programs"]}
+        check(held["b"] == 80 * MIB and sum(held.values()) <= 100 * MIB, "both are on the device with what it has", held)
+        check(status["devices"][0]["used_bytes"] == sum(held.values()), "the device shows what the programs show", status)
+
+
+def the_present_wait_counts():
+    with world("present", **{"scheduler.slice": "1h"}) as w:
+        w.client("a", want=80 * MIB, **TIGHT).wait("ready")
+        w.client("b", want=80 * MIB, **TIGHT)
+        b = wait_until("b has waited", lambda: (found := w.programs_by_name().get("b")) and found["wait_p99_ms"] > 0 and found)
+        check(b["turns"] == 0 and b["state"] == "waiting", "in its first wait", b)
 
 
 def members_of_one_group_have_one_turn():
@@ -256,7 +279,7 @@ if __name__ == "__main__":
          members_of_one_group_have_one_turn, a_killed_holder_gives_its_turn_to_the_next,
          death_comes_from_the_process_not_from_the_socket,
          a_lost_connection_keeps_its_charges_until_the_program_is_back, parked_programs_give_way_and_come_back,
-         a_kicked_program_ends, settings_can_be_changed_while_it_runs,
+         programs_have_no_more_than_the_device_together, the_present_wait_counts, a_kicked_program_ends, settings_can_be_changed_while_it_runs,
          questions_that_make_no_sense_are_answered_in_words, another_protocol_version_is_refused_and_shown,
          hellos_that_cannot_be_true_are_refused, outsiders_are_seen_and_reduce_capacity,
          a_daemon_that_ends_leaves_nothing_beside_its_socket)

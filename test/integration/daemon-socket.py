@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Somebody, a cleaner of temporary files perhaps, removes the daemon's socket while it serves."""
+"""The daemon's socket is removed while it serves, perhaps by a cleaner of temporary files."""
 
 import os
 import signal

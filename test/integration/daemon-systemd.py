@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Under systemd, played by hand: the socket handed over, readiness told, the watchdog fed; and with its own tools where they are."""
+"""Under systemd, simulated: the socket is passed, readiness is reported, the watchdog is fed; and
+with systemd's own tools if they are installed.
+"""
 
 import os
 import pathlib
@@ -21,7 +23,8 @@ AS_SYSTEMD = 'export LISTEN_PID=$$ WATCHDOG_PID=$$; exec "$@"'
 
 
 class Manager:
-    """What systemd is to a service: it holds the socket, and hears what the service says of itself."""
+    """Does for a service what systemd does: holds the socket, and receives the service's
+    notifications."""
 
     def __init__(self, w, kind=socket.SOCK_SEQPACKET, n=1):
         self.w, self.n = w, n
@@ -44,7 +47,7 @@ class Manager:
         return self.w.daemon
 
     def hear(self, word):
-        """Waits until the service has said the word, and returns how often it has."""
+        """Waits until the service has sent the word, and returns how often it has."""
         while not any(word in said for said in self.heard):
             self.heard += self.ear.recv(4096).decode().split("\n")
         return sum(word in said for said in self.heard)

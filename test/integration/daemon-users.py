@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Several users: nobody gets into a private daemon, nobody sees or steers a stranger's programs on a system one."""
+"""Several users: no other user gets into a private daemon, or sees or controls a stranger's
+programs on a system one.
+"""
 
 import grp
 import json
@@ -33,7 +35,7 @@ def a_private_daemon_is_for_its_user_alone():
 
 
 def values_of(answer):
-    """Every value in it that has no parts: a number is found as such, and not as digits of another one."""
+    """Every leaf value in it: a number is found as such, and not as digits of another one."""
     if isinstance(answer, (dict, list)):
         parts = answer.values() if isinstance(answer, dict) else answer
         return [value for part in parts for value in values_of(part)]

@@ -34,10 +34,8 @@ def world(name):
 
 
 def read_in_terminal(w, words, enough, columns=80, lines=24, env=None, keeps_slave=False):
-    """What a terminal shows of a command until `enough` says so; the command is ended then.
-
-    keeps_slave: the terminal's other end stays open, and `enough` gets it as well.
-    """
+    """What a terminal shows of a command until `enough` returns true; then the command is ended.
+    keeps_slave: the terminal's other end stays open, and `enough` gets it as well."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
     program = subprocess.Popen([s.SLUICE, *words, "--socket", w.socket], stdout=slave, stdin=slave, stderr=slave,
@@ -197,7 +195,8 @@ def nothing_to_draw_is_said():
 
 
 def out_of_memory_by_what_a_program_may_own_is_in_history():
-    """Who, how much it asked for, and the setting; by a number of both APIs, by `auto` of CUDA alone."""
+    """The program, how much it asked for, and the setting; a number bounds both APIs, `auto` only
+    CUDA."""
     for api, setting, mib, words in (("cuda", "4M", 8, "and may own 4.00 MiB (memory.visible_memory)"),
                                      ("opencl", "4M", 8, "and may own 4.00 MiB (memory.visible_memory)"),
                                      ("cuda", "auto", 48, "(memory.visible_memory = auto: the device's size)")):

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Death of programs: at every message, in every state, in the middle of a copy. The others go on and end right,
-and when all are gone every account is at zero.
+"""Death of programs: at every message, in every state, in the middle of a copy. The others go on
+and end right, and when all are gone every account is at zero.
 
-A survivor works beside the one that dies for the whole of a test: both want a device that holds one of
-them.
+A survivor works next to the dying program during the whole test: both want a device that holds one
+of them.
 """
 
 import os
@@ -37,7 +37,7 @@ def survivor(w, api, **more):
 
 
 def is_alone(w):
-    """The survivor is the only one who has anything: the dead one's accounts are gone, on the device too."""
+    """Only the survivor has anything: the dead program's accounts are gone, on the device too."""
     status = w.status()
     return [p["name"] for p in status["programs"]] == ["survivor"] and not status["devices"][0]["outsider_bytes"]
 
@@ -141,7 +141,7 @@ def programs_that_fork():
 
 
 def becomes_another(api, how):
-    """What it held goes at once, although the process lives."""
+    """Its memory is freed at once, although the process lives."""
     with s.World(f"{api}-{how}", memory=3 * s.MIB // 2, settings=SETTINGS, softgpu=SCALED) as w:
         w.start_daemon()
         leaver = w.start([s.CLIENTS / f"{'cuda' if api == 'cuda' else 'cl'}-leave", how], api, name="leaver",
@@ -181,13 +181,14 @@ def a_program_that_becomes_another_while_there_is_no_daemon():
 
 
 def gives_up_while_it_moves(api, board, **stand_in):
-    """It gives up when its bytes are seen to leave for the survivor's; the board says whether they still did then."""
+    """It gives up when its bytes are seen to leave for the survivor's; the board shows whether they
+    were still leaving."""
     with s.World(f"{api}-moving", memory=9 * s.MIB, settings=SETTINGS, **stand_in) as w:
         w.start_daemon()
         other = survivor(w, api, mib=8)
 
         def look():
-            """Keeps what it sees: a job's process is known as long as it lives."""
+            """Remembers what it sees: a job's process is known as long as it lives."""
             jobs = [j for j in w.jobs(board) if j["pid"] == leaver.pid and j["engine"] == "out" and j["bytes"]]
             leaving.update({j["begin"]: j["end"] for j in jobs})
             return max(leaving.values(), default=0)

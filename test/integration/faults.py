@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Each device operation of a switch fails once, at every place: the program ends right, or with the error that its
-own call would have got alone; the one beside it ends right.
+"""Each device operation of a switch fails once, at every place: the program ends right, or with the
+error that its own call would have got alone; the program next to it ends right.
 
-For each kind of operation the 1st, 2nd, 3rd … fails, until a run has met no fault. By default later ones are taken
-with gaps; SLUICE_LONG takes all.
+For each kind of operation the 1st, 2nd, 3rd … fails, until a run meets no fault. By default later
+ones are taken with gaps; SLUICE_LONG takes all.
 """
 
 import os
@@ -46,7 +46,7 @@ OPENCL = {
 
 
 def one_fault(w, api, kind, number, own_calls, *words, mib=1):
-    """Returns whether the fault was met."""
+    """Returns whether the fault occurred."""
     log = w.folder / "faults"
     log.unlink(missing_ok=True)
     stand_in = {"cuda": "SOFTGPU", "opencl": "LIMITER"}[api]
@@ -85,14 +85,22 @@ def every_fault(api, kind, own_calls, *words):
 
 
 def every_alloc(api, kind, own_calls):
-    """Alone and in its turn, so that each allocation is made on the program's own thread."""
+    """Alone and in its turn, so that each allocation runs on the program's own thread."""
     with s.World(f"{api}-{kind}-alloc", memory=4 * s.MIB, settings=SETTINGS, softgpu={"scale": 256}) as w:
         w.start_daemon()
         every_number(w, api, kind, own_calls, "--renew")
 
 
+def each_create_of_memory_that_can_be_exported_fails_once():
+    """Such an allocation is the driver's own: the program gets its refusal if no other program can
+    give way."""
+    with s.World("exported", memory=4 * s.MIB, settings=SETTINGS | {"memory.exportable": "on"}, softgpu={"scale": 256}) as w:
+        w.start_daemon()
+        every_number(w, "cuda", "create", "cuDevicePrimaryCtxRetain|cuModuleLoadData|cuMemAlloc_v2", "--renew")
+
+
 def every_pooled(kind, own_calls):
-    """Beside another one, with memory from pools that is renewed in the order of streams."""
+    """Next to another program, with memory from pools that is renewed in the order of streams."""
     with s.World(f"pooled-{kind}", memory=2 * s.MIB, settings=SETTINGS, softgpu={"scale": 256}) as w:
         w.start_daemon()
         other = w.start([s.CLIENTS / "cuda-fill", "--async", "--mib", 1, "--buffers", 6, "--rounds", 1, "--endless"], "cuda",
@@ -103,7 +111,7 @@ def every_pooled(kind, own_calls):
 
 
 def every_mapped(kind, own_calls):
-    """Alone and larger than the device: what does not fit is mapped, and each operation of that fails once."""
+    """Alone and larger than the device: the rest is mapped, each operation of that fails once."""
     settings = SETTINGS | {"memory.allow_mapped": "on", "memory.visible_memory": "8M"}
     with s.World(f"mapped-{kind}", memory=2 * s.MIB, settings=settings, softgpu={"scale": 256}) as w:
         w.start_daemon()
@@ -152,4 +160,5 @@ s.main(*[test_of("cuda", *row) for row in CUDA.items()], *[own_test_of(*row) for
        *[test_of("opencl", *row) for row in OPENCL.items()],
        *[pooled_test_of(kind, CUDA[kind]) for kind in ("create", "map", "access", "unmap", "copy")],
        *[mapped_test_of(kind, CUDA[kind]) for kind in ("map", "access", "unmap", "host")],
-       *[alloc_test_of(api, kind, {"cuda": CUDA, "opencl": OPENCL}[api][kind]) for api, kind in ALLOCS])
+       *[alloc_test_of(api, kind, {"cuda": CUDA, "opencl": OPENCL}[api][kind]) for api, kind in ALLOCS],
+       each_create_of_memory_that_can_be_exported_fails_once)

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Liveness: programs that wait for each other, stop, or compute for long, on a device that holds one of them.
+"""Liveness: programs that wait for each other, stop, or compute for long, on a device that holds
+one of them.
 
-Each pair is two runs of `sluice run` with pipes between them, so each has turns of its own. What is asserted is that
-they end, with the right results; the time a hop takes is printed, and nothing depends on it.
+Each pair is two runs of `sluice run` with pipes between them, so each has separate turns. The tests
+assert that they end, with the right results; the time of a hop is printed, and nothing depends on
+it.
 """
 
 import os
@@ -70,7 +72,8 @@ def two_user_events_that_wait_for_each_other():
 
 
 def a_deadlock_that_only_waiting_programs_keep_is_reported():
-    """All of ping's memory is named by a kernel in the driver's queue that waits for pong, which has no memory."""
+    """A kernel in the driver's queue names all of ping's memory and waits for pong, which has no
+    memory."""
     with s.World("deadlock", memory=6 * s.MIB, settings=SETTINGS) as w:
         w.start_daemon()
         programs, _ = pair(w, "opencl", opencl("ping", "--event", "--buffers", 1), opencl("pong", "--buffers", 1))
@@ -160,7 +163,8 @@ def a_five_second_kernel_with_a_spinning_host_keeps_its_turn():
 
 
 def a_burst_of_launches_is_not_in_flight_all_at_once():
-    """What is in flight at a CLOSE is what the other one waits for: few launches, however many the program has in store."""
+    """The other program waits for the work in flight at a CLOSE: few launches, however many the
+    program has in store."""
     n = 10_000 if os.environ.get("SLUICE_LONG") else 300
     with s.World("burst", memory=6 * s.MIB, settings=SETTINGS | {"scheduler.slice": "50ms"}) as w:
         w.start_daemon()

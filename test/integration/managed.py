@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Managed memory under the CUDA shim: the driver pages it, so it yields to everybody and is charged to nobody."""
+"""Managed memory under the CUDA shim: the driver pages it, so it yields to all other memory and no
+account is charged.
+"""
 
 import contextlib
 import os
@@ -20,7 +22,7 @@ def world(name, settings=None):
 
 
 def fill(mib, managed=0, buffers=8, rounds=3, *words):
-    """Of `buffers` allocations the first `managed` are managed memory."""
+    """The first `managed` of `buffers` allocations are managed memory."""
     return [s.CLIENTS / "cuda-fill", "--mib", mib, "--buffers", buffers, "--managed", managed, "--rounds", rounds, *words]
 
 
@@ -43,7 +45,7 @@ def waiting(w, words, name, **more):
 
 
 def finish_all(w, programs):
-    """Waits for their ends; meanwhile nothing wrong is learned."""
+    """Waits for their ends; meanwhile the estimate must stay right."""
     while any(p.poll() is None for p in programs):
         capacity_is_true(w)
         with contextlib.suppress(subprocess.TimeoutExpired):

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""One OpenCL context over two devices: its objects go where they are used, to the host when others need the memory, and
-no byte of them is lost on the way."""
+"""One OpenCL context over two devices: its objects go to the device that uses them, to the host
+when others need the memory, and no byte is lost on the way.
+"""
 
 import os
 import subprocess
@@ -28,7 +29,8 @@ def each_device_smaller_than_the_objects():
 
 
 def tormented():
-    """Between two calls everything leaves the device of the first; both devices are small enough to notice what stays."""
+    """Between two calls everything leaves the device of the first; both devices are small enough to
+    notice bytes that stay."""
     with s.World("several-torture", memory=512 << 10) as w:
         layers = f"{s.LIMITER}:{s.BUILD / 'src/opencl/libsluice-opencl.so'}"
         for how in ("1", "disk"):

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Programs in pid namespaces of their own: each calls itself 1, and each is one program to everybody."""
+"""Programs in their own pid namespaces: each has pid 1 inside, and each is one program to all
+others.
+"""
 
 import os
 import signal
@@ -15,7 +17,7 @@ APIS = {"cuda": s.CLIENTS / "cuda-fill", "opencl": s.CLIENTS / "cl-fill"}
 
 
 def unshare():
-    """The words that put a program into a pid namespace."""
+    """The command that puts a program into a pid namespace."""
     for more in ((), ("--user", "--map-current-user")):
         words = ("unshare", *more, "--pid", "--fork", "--kill-child")
         if subprocess.run([*words, "true"], capture_output=True).returncode == 0:

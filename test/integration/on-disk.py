@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Disk: programs that exceed the device and the budget of host memory go on with bytes in files.
+Their contents come back right, the files never have a name, and nothing of them remains when a
+program is killed.
 
-Their contents come back right, the files have no name at any time, and nothing is left of them when
-a program is killed. A full disk refuses an allocation, and never what was promised before;
-bytes that do not come back as they went end in an error of the program's API, never in other bytes.
+A full disk refuses an allocation, but never what was promised before. Bytes that do not come back
+as they went end in an error of the program's API, never in wrong bytes.
 """
 
 import os
@@ -33,7 +34,7 @@ def need_disk():
 
 
 class DiskWorld(s.World):
-    """A world whose programs have their files in a folder of its own, on disk."""
+    """A world whose programs have their files in its own folder, on disk."""
 
     def __init__(self, name, settings=None, **more):
         need_disk()
@@ -53,7 +54,7 @@ class DiskWorld(s.World):
         return self.start(fill, api, name=name, stdin=subprocess.PIPE, **more)
 
     def start_ready(self, name, mib, api="cuda", **more):
-        """One that has filled its memory and waits for the end of its input."""
+        """A program that has filled its memory and waits for the end of its input."""
         program = self.start_fill(api, name, mib, "--wait", **more)
         s.check(program.stdout.readline() == "ready\n", f"{name} is ready")
         return program
@@ -67,7 +68,8 @@ class DiskWorld(s.World):
                 if os.readlink(fd).startswith(str(self.disk))]
 
     def evict(self, program):
-        """Has everything of `program` off the device, and the daemon know of it: what was not reported yet is nowhere."""
+        """Gets everything of `program` off the device and reported to the daemon: unreported bytes
+        are in no sum."""
         def is_out():
             shown = self.program(program.label)
             away = sum(d["ram_bytes"] + d["disk_bytes"] for d in shown["devices"])

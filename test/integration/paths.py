@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that the OpenCL layer can have to do, with a fault at every place and death at any moment.
+"""Everything that the OpenCL layer may have to do, with a fault at every place and death at any
+moment.
 
-cl-paths uses buffers, memory of the program's own, images and tables that are only read, in every way, on two devices
-in one context, each too small for its objects, beside another one that does the same. An operation of the device, of
-the host's memory, of the disk, or the start of a thread fails, the 1st, 2nd, 3rd …, until a run has met none. The
-program ends right, or with the error that its own call would have got; the other one ends right, and nothing is left.
-By default later numbers are taken with gaps; SLUICE_LONG takes all.
+cl-paths uses buffers, memory of the program's own, images and tables that are only read, in every
+way, on two devices in one context, each too small for its objects, next to another program that
+does the same. An operation of the device, of the host's memory, of the disk, or the start of a
+thread fails, the 1st, 2nd, 3rd …, until a run meets no fault. The program ends right, or with the
+error that its own call would have got; the other one ends right, and nothing remains. By default
+later numbers are taken with gaps; SLUICE_LONG takes all.
 """
 
 import collections
@@ -82,7 +84,7 @@ class PathsWorld(s.World):
 
 
 def one_fault(w, env, log, own_calls):
-    """Returns whether the fault was met."""
+    """Returns whether the fault occurred."""
     log.unlink(missing_ok=True)
     victim = w.paths("victim", "--rounds", 3, env=env)
     out = w.finish(victim, exits=(0, 3, 4))
@@ -128,7 +130,8 @@ def host_test(kind, settings=None, memory=MEMORY):
 
 
 def whose_commands_wait_for_it_ends_wherever_memory_fails():
-    """Without memory to note a command its end would be waited for; but these wait for their own thread."""
+    """Without memory to note a command, the layer would wait for its end; but these commands wait
+    for their own thread."""
     with PathsWorld("paths-blocked", memory=4 * s.MIB) as w:
         w.start_daemon()
         log, number = w.folder / "faults", 1
@@ -165,7 +168,7 @@ def files_of(w):
 
 
 def descriptors(pid):
-    """How many of each kind; one that is closed while we look does not count."""
+    """How many there are of each kind; a file that is closed meanwhile does not count."""
     found = collections.Counter()
     for fd in os.listdir(f"/proc/{pid}/fd"):
         with contextlib.suppress(FileNotFoundError):
@@ -174,7 +177,8 @@ def descriptors(pid):
 
 
 def killed_at_any_moment():
-    """By turns with backing in memory and on disk; what was there before is all that is there afterwards."""
+    """Alternates between backing in memory and on disk; nothing may exist afterwards that did not
+    before."""
     seed = s.seed(random.randrange(1 << 30))
     for number, settings in enumerate(({}, ON_DISK)):
         with PathsWorld("paths-kill", settings) as w:

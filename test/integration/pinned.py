@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Pinned memory: its budget is changed while programs copy through it, and who has none goes on, only slower.
+"""Pinned memory: its budget changes while programs copy through it and from it, and a program
+without any goes on, only slower.
 
-OpenCL has no memory that is pinned and nothing else; our copies there go through the driver's own. So OpenCL programs have no part of the budget.
+OpenCL has no memory that is only pinned; our copies there go through the driver's own. So OpenCL
+programs have no part of the budget.
 """
 
 import os
@@ -15,6 +17,7 @@ import sluice as s
 SETTINGS = {"scheduler.slice": "10ms", "memory.checksum_moves": "on", "memory.reserve_percent": 0,
             "memory.pinned": "64M", "memory.staging": "16M"}
 STAGED = 16 * s.MIB
+COPIES = 3 * s.MIB
 
 
 def set_pinned(w, size):
@@ -23,8 +26,12 @@ def set_pinned(w, size):
 
 
 def shares(w):
-    """What each may pin, who came last at the end."""
+    """What each may pin, in the order of joining."""
     return [p["pinned_bytes"] for p in w.status()["programs"]]
+
+
+def holds(w):
+    return [p["pinned_held_bytes"] for p in w.status()["programs"]]
 
 
 def comes_to(w, what, *expected):
@@ -45,13 +52,18 @@ def a_smaller_budget_takes_the_staging_of_cuda_programs():
     with s.World("cuda-pinned", memory=4 * s.MIB, settings=SETTINGS, softgpu={"scale": 256}) as w:
         w.start_daemon()
         programs = [endless(w, "cuda", f"p{i}") for i in range(2)]
-        comes_to(w, "each has its staging", STAGED, STAGED)
+        comes_to(w, "each has its staging and its copies", STAGED + COPIES, STAGED + COPIES)
+        s.wait_until("the copies are pinned", lambda: holds(w) == [STAGED + COPIES] * 2, look=lambda: f"{holds(w)}")
+        set_pinned(w, "35M")
+        # whose copies leave depends on who has its turn
+        s.wait_until("staging stays, and copies of one leave", lambda: sorted(holds(w)) == sorted(shares(w)) == [STAGED, STAGED + COPIES],
+                     look=lambda: f"{holds(w)}")
         set_pinned(w, "20M")
         comes_to(w, "who came last gives up its staging", STAGED, 0)
         set_pinned(w, "4K")
         comes_to(w, "nobody has any", 0, 0)
         set_pinned(w, "64M")
-        comes_to(w, "each has its staging again", STAGED, STAGED)
+        comes_to(w, "each has both again", STAGED + COPIES, STAGED + COPIES)
         for program in programs:
             w.end(program)
 

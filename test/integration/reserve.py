@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The reserve of a device: free for drivers and for processes outside Sluice, and there for a program that needs it.
+"""The reserve of a device: free for drivers and for processes outside Sluice, and available to a
+program that needs it.
 
-Devices of 100 MiB, of which 3 (or 10) are the reserve."""
+Devices of 100 MiB, of which 3 (or 10) are the reserve.
+"""
 
 import os
 import subprocess
@@ -25,7 +27,7 @@ def fill(api, mib, buffers, *words):
 
 
 def nearly_all_of_it(api, buffers):
-    """99 % of the device: plain, under Sluice, and beside another program."""
+    """99 % of the device: plain, under Sluice, and next to another program."""
     with world(f"reserve-{api}", limiter={"overhead": 500000}) as w:
         w.run(fill(api, 99, buffers, "--rounds", 2), api, sluice=False)
         w.start_daemon()
@@ -64,7 +66,8 @@ print(got)
 
 
 def a_program_alone_that_asks_for_all_is_refused_without_delay():
-    """It gets what it gets without Sluice, and each refusal is the driver's: nobody's patience is waited for."""
+    """It gets as much as without Sluice, and each refusal is the driver's: no patience has to run
+    out."""
     with world("reserve-probe", settings={"memory.capacity_patience": "1h"}) as w:
         plain = int(w.run([sys.executable, "-c", PROBE], "cuda", sluice=False))
         w.start_daemon()
@@ -74,7 +77,8 @@ def a_program_alone_that_asks_for_all_is_refused_without_delay():
 
 
 def a_process_outside_finds_the_reserve_free():
-    """Two programs take turns and fill the device. A process outside gets memory of the reserve; when it was seen, bytes at rest have left for it, and another one gets as much."""
+    """Two programs take turns and fill the device. A process outside gets memory of the reserve;
+    once the daemon has seen it, bytes at rest leave for it, and another process gets as much."""
     with world("reserve-outside", settings={"memory.reserve_percent": 10, "scheduler.slice": "300ms"}, softgpu={"context_overhead": "2M"}) as w:
         w.start_daemon()
         programs = [w.start(fill("cuda", 60, 12, "--endless", "--rounds", 1, "--pause", 2000, "--seed", i), "cuda", name=f"p{i}", stdin=subprocess.PIPE)
@@ -89,7 +93,8 @@ def a_process_outside_finds_the_reserve_free():
             return all(p and p["turns"] > 2 for p in found)
 
         def visit(i):
-            """A process outside that has its memory, or None: at a switch the program that comes may use the reserve for a moment."""
+            """A process outside that has its memory, or None: at a switch the next program may use
+            the reserve for a moment."""
             s.wait_until("the reserve is free", lambda: (free() or 0) >= MEMORY // 10, look=lambda: (free(), w.log()[-3000:]))
             outsider = w.start([s.CLIENTS / "cuda-visit", "--mib", 7, "--ms", 1000000], "cuda", sluice=False, stdin=subprocess.PIPE, name=f"outsider{i}")
             if outsider.stdout.readline() == "in\n":

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""`sluice selftest` on the software GPU: what it finds, what it keeps, and drivers that fail, crash or hang."""
+"""`sluice selftest` on the software GPU: what it finds, what it stores, and drivers that fail,
+crash or hang.
+"""
 
 import json
 import os
@@ -81,7 +83,8 @@ def a_driver_that_differs_is_told():
 
 
 def each_operation_that_fails_is_a_finding():
-    """One fault in each process, so each part meets it; whatever fails, every part reports something."""
+    """One fault in each process, so each part meets it; whatever fails, every part reports
+    something."""
     with world("selftest-faults") as w:
         for fault in ("create:1", "map:1", "access:1", "unmap:1", "copy:1", "set:1", "launch:1", "host:1"):
             found = findings(w, "--no-store", exits=(TROUBLE,), env={"SLUICE_SOFTGPU_FAULT": fault})

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Sharing: programs that fit together are left alone; programs that do not take turns; real programs get the results
-of the plain driver; an outsider that comes and goes makes nobody fail."""
+"""Sharing: programs that fit together are left alone; programs that do not take turns; real
+programs get the results of the plain driver; an outsider that comes and goes makes no program fail.
+"""
 
 import os
 import pathlib
@@ -125,7 +126,7 @@ def an_opencl_program_says_nothing_while_credit_lasts():
 
 
 class Slot:
-    """One managed program after another, each of which must end right."""
+    """One managed program after another; each must end right."""
 
     def __init__(self, world, api, number, words):
         self.world, self.api, self.number, self.words = world, api, number, words
@@ -144,9 +145,9 @@ class Slot:
 
 
 def outsider_beside(api, memory, mib, **stand_in):
-    """Managed programs of 40 % of the device come and go in two slots; an outsider takes half of it, stays until a
-    program of each slot has ended beside it, goes, and comes again. It comes when a slot is empty: nobody gives up memory
-    for outsiders."""
+    """Managed programs of 40 % of the device come and go in two slots. An outsider takes half of
+    the device, stays until a program of each slot has ended next to it, goes, and comes again. It
+    comes when a slot is empty: no program gives up memory for outsiders."""
     settings = CHECKED | {"scheduler.slice": "20ms", "daemon.outsider_period": "20ms"}
     with s.World(f"{api}-outsider", memory=memory, settings=settings, **stand_in) as w:
         w.start_daemon()
@@ -197,10 +198,10 @@ def an_opencl_outsider_on_a_device_that_fails_late():
 
 
 def outsider_by_the_clock(api, memory, mib, **stand_in):
-    """Two managed programs that never end change and check all they have, and go to new memory for each change; an
-    outsider takes half of the device at a tick of its clock and frees it at the next, whatever they do. They hold a bit
-    less than the other half, and more than that while they go to new memory: so it gets in again and again, and what
-    they ask for next is not there."""
+    """Two endless managed programs change and check all their memory, and allocate new memory for
+    each change. An outsider takes half of the device at a tick of its clock and frees it at the
+    next, whatever they do. They hold a bit less than the other half, and more while they change to
+    new memory: so the outsider gets in repeatedly, and their next request finds too little."""
     long = bool(os.environ.get("SLUICE_LONG"))
     n_visits = s.scaled("SLUICE_VISITS", 40 if long else 10)
     with s.World(f"{api}-clock", memory=memory, settings=CHECKED | {"scheduler.slice": "20ms"}, **stand_in) as w:
@@ -245,9 +246,10 @@ def an_opencl_outsider_comes_by_the_clock_where_drivers_fail_late():
 
 
 def used_late(way):
-    """On a device that fails late: a program makes objects without proof, and before it uses them outsiders take all that
-    they would need. Returns whether it was the program's own command that the driver refused: the daemon may have seen the
-    outsiders before, and have had what was not used yet taken back."""
+    """On a device that fails late: a program creates objects without proof, and before it uses them
+    outsiders take all the memory that they would need. Returns whether the driver refused the
+    program's own command: the daemon may have seen the outsiders before that, and taken unused
+    bytes back."""
     # objects of 4 MiB are made without proof here: there is more credit than that by 64 MiB
     with s.World(f"cl-late-{way}", memory=1280 * s.MIB, settings=CHECKED | {"daemon.outsider_period": "1h"},
                  limiter={"overhead": 300000, "fail": "lazy"}) as w:
@@ -277,8 +279,8 @@ def an_outsider_takes_what_was_made_and_not_used():
 
 
 def real(name, words, memory, compared):
-    """A real program plain, alone under the limiter, and two at once next to one that never ends: short programs need
-    not meet each other, but both meet that one."""
+    """A real program plain, alone under the limiter, and two at once next to an endless one: short
+    programs may miss each other, but both meet that one."""
     env = {"POCL_MEMORY_LIMIT": 2}
     with s.World(name, memory=memory, settings=CHECKED | {"scheduler.slice": "20ms"}) as w:
         plain = compared(w.run(words, None, sluice=False, env=env))
@@ -313,7 +315,8 @@ def clblast_xaxpy_gets_the_plain_drivers_results():
         raise s.Skip("clblast-tests is not installed")
 
     def compared(out):
-        """Its routines, a mark for each test in their order, and the counts; it compares all numbers with CBLAS itself."""
+        """Its routines, a mark for each test in order, and the counts; it compares all numbers with
+        CBLAS itself."""
         return re.findall(r"^(?:\* Starting tests for the '\w+'|   [:./\\Xo-]+$|   \d+ test\(s\) (?:passed|skipped|failed))",
                           re.sub(r"\x1b\[[0-9;]*m", "", out), re.MULTILINE)
 

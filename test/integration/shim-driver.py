@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the genuine driver demands of the CUDA shim (docs/driver.md), seen by a driver that writes down what it is asked."""
+"""What the genuine driver demands of the CUDA shim (docs/driver.md), checked by a driver that
+records its calls.
+"""
 
 import collections
 import functools
@@ -24,7 +26,7 @@ Line = collections.namedtuple("Line", "thread call mode bytes result begin end d
 
 
 class Spied(s.World):
-    """A world in which the spy stands between the shim and the software GPU."""
+    """A world with the spy between the shim and the software GPU."""
 
     def spied(self, words, name, env=None, **more):
         extra = {"SLUICE_CUDA_DRIVER": SPY, "SLUICE_SPY_DRIVER": s.SOFTGPU / "libcuda.so.1",
@@ -38,8 +40,8 @@ class Spied(s.World):
         return [Line(w[0], w[1], *map(int, w[2:7]), w[7]) for w in lines]
 
     def switch(self, until, fault=None, env=None):
-        """Two programs that do not fit together switch until what was written of the first one's calls is enough. The
-        fault is the first one's."""
+        """Two programs that do not fit together switch until enough of the first one's calls were
+        recorded. The fault is in the first one."""
         def start(name, env):
             return self.spied(fill(12, 1) + ["--endless"], name, stdin=subprocess.PIPE, env=env)
 
@@ -59,7 +61,8 @@ def fill(mib, rounds, seed=1):
 
 @functools.cache
 def switching(faults=None):
-    """Two programs that do not fit together; what the first one's driver was asked until enough was to be seen."""
+    """Two programs that do not fit together; returns the calls of the first one's driver until
+    there were enough."""
     def has_enough(calls):
         return refused_in_a_fill(calls) if faults else all(
             [c for c in of(calls, call) if c.thread.startswith("sluice-")] for call in (

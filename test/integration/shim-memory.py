@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the shim charges for memory, beside what the stand-in device says is in use."""
+"""What the shim charges for memory, compared with what the stand-in device reports as used."""
 
 import os
 import subprocess
@@ -110,10 +110,77 @@ def what_a_program_may_own_is_refused_at_the_call_whatever_the_kind():
                     f"{kind}: history says why", denials)
 
 
+def variables_of_modules_are_charged_shown_and_served_beside_others():
+    with s.World("shim-variables", memory=16 * s.MIB, softgpu=SMALL) as w:
+        w.start_daemon()
+        idle = w.start([s.CLIENTS / "cuda-fill", "--mib", 12, "--rounds", 1, "--wait"], "cuda", name="idle", stdin=subprocess.PIPE)
+        s.check(idle.stdout.readline() == "ready\n", "it fills the device")
+        grow = w.start([s.CLIENTS / "cuda-grow", "--variables", "--mib", 3, "--steps", 3, "--ask"], "cuda", name="grow",
+                       stdin=subprocess.PIPE)
+        for step in range(2):
+            grow.stdin.write("\n")
+            grow.stdin.flush()
+            s.check(grow.stdout.readline() == f"step {step}\n", "it gets its memory")
+        s.wait_until("it is shown", lambda: w.program("grow")["unmovable"] == [{"reason": "module", "bytes": 6 * s.MIB}],
+                     look=lambda: w.status())
+        w.end(grow)
+        w.end(idle)
+
+
+def a_texture_is_made_over_memory_that_is_away():
+    with s.World("shim-texture", memory=24 * s.MIB, softgpu=SMALL) as w:
+        w.start_daemon()
+        late = w.start([SCENES, "late-texture", 14], "cuda", name="late", stdin=subprocess.PIPE)
+        s.check(late.stdout.readline() == "waiting\n", "it has its memory", w.log()[-2000:])
+        other = w.start([s.CLIENTS / "cuda-fill", "--mib", 20, "--rounds", 1, "--wait"], "cuda", name="other",
+                        stdin=subprocess.PIPE)
+        s.check(other.stdout.readline() == "ready\n", "another one has the device")
+        s.check(w.program("late")["device_bytes"] < 14 * s.MIB, "its memory is away", w.program("late"))
+        for program in (late, other):
+            w.end(program)
+
+
+def allocations_can_be_opened_by_another_process_where_the_setting_says_so():
+    def grow(w):
+        return w.start([s.CLIENTS / "cuda-grow", "--mib", 2, "--steps", 2, "--ask", "--export"], "cuda", name="grow",
+                       stdin=subprocess.PIPE)
+
+    with s.World("shim-ipc", memory=16 * s.MIB, settings={"memory.exportable": "on"}, softgpu=SMALL) as w:
+        w.start_daemon()
+        idle = w.start([s.CLIENTS / "cuda-fill", "--own", 4, "--mib", 15, "--rounds", 1, "--wait"], "cuda", name="idle",
+                       stdin=subprocess.PIPE)
+        s.check(idle.stdout.readline() == "ready\n", "it fills the device with memory that moves")
+        maker = grow(w)
+        maker.stdin.write("\n")
+        maker.stdin.flush()
+        handle = maker.stdout.readline().split()[2]
+        s.wait_until("it is shown", lambda: w.program("grow")["unmovable"] == [{"reason": "exported", "bytes": 2 * s.MIB}],
+                     look=lambda: w.status())
+        w.finish(w.start([s.CLIENTS / "cuda-grow", "--mib", 2, "--open", handle], "cuda", name="opener"))
+        w.end(maker)
+        w.end(idle)
+    with s.World("shim-ipc-off", memory=16 * s.MIB, softgpu=SMALL) as w:
+        w.start_daemon()
+        maker = grow(w)
+        maker.stdin.write("\n")
+        out = w.end(maker, exits=(3,))
+        s.check("cuIpcGetMemHandle" in out, "without the setting the export is refused", out)
+
+
 def threads_that_take_and_give_back_memory_do_not_disturb_each_other():
     with s.World("shim-churn", memory=32 * s.MIB, softgpu=SMALL) as w:
         w.start_daemon()
         w.finish(w.start([SCENES, "churned-memory"], "cuda", name="churn"))
+
+
+def memory_that_is_not_there_is_denied_under_torture():
+    """No other program could free memory: the allocation fails, and does not wait for a daemon that
+    does not run."""
+    with s.World("shim-torture", memory=16 * s.MIB, softgpu=SMALL) as w:
+        program = w.start([s.CLIENTS / "cuda-fill", "--mib", 16], "cuda", sluice=False,
+                          env={"LD_PRELOAD": s.BUILD / "src/cuda/libcuda.so.1", "SLUICE_TORTURE": 1})
+        out = w.finish(program, exits=(0, 4))
+        s.check("right" in out if program.returncode == 0 else "OUT_OF_MEMORY" in out, "it has a result or an error", out)
 
 
 s.main(memory_that_a_program_maps_itself_is_charged_while_it_exists,
@@ -121,4 +188,8 @@ s.main(memory_that_a_program_maps_itself_is_charged_while_it_exists,
        memory_of_a_graph_is_given_beside_one_that_fills_the_device,
        memory_of_a_graph_that_fits_nowhere_is_refused_and_history_says_why,
        what_a_program_may_own_is_refused_at_the_call_whatever_the_kind,
-       threads_that_take_and_give_back_memory_do_not_disturb_each_other)
+       variables_of_modules_are_charged_shown_and_served_beside_others,
+       a_texture_is_made_over_memory_that_is_away,
+       allocations_can_be_opened_by_another_process_where_the_setting_says_so,
+       threads_that_take_and_give_back_memory_do_not_disturb_each_other,
+       memory_that_is_not_there_is_denied_under_torture)

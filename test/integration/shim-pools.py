@@ -29,7 +29,8 @@ def two_programs_whose_pools_do_not_fit_together_take_turns():
         s.wait_until("each has had turns in which the other one was away", lambda: all(
             (w.program(name) or {}).get("moved_in_bytes", 0) >= 24 * s.MIB for name in names),
             look=lambda: w.sluice("status").stdout)
-        s.check(not any(w.program(name)["unmovable"] for name in names), "nothing stays put", w.sluice("status").stdout)
+        s.check(not any(u["reason"] == "pool" for name in names for u in w.program(name)["unmovable"]), "nothing of a pool stays put",
+                w.sluice("status").stdout)
         for program in fills:
             w.end(program)
 
@@ -78,9 +79,16 @@ def pools_are_right_beside_programs_that_do_not_fit():
             w.end(other)
 
 
+def a_pool_gives_back_what_it_keeps_before_it_takes_the_last_of_the_device():
+    with s.World("pools-kept", memory=16 * s.MIB, settings=SETTINGS, softgpu=SMALL) as w:
+        w.start_daemon()
+        w.run([SCENES, "kept-memory"], "cuda", name="keeper")
+
+
 s.main(two_programs_whose_pools_do_not_fit_together_take_turns,
        a_pool_that_can_be_shared_is_charged_and_shown,
        pools_are_as_with_the_driver_alone,
        pools_are_right_without_a_daemon,
        pools_are_right_while_everything_moves_between_two_calls,
-       pools_are_right_beside_programs_that_do_not_fit)
+       pools_are_right_beside_programs_that_do_not_fit,
+       a_pool_gives_back_what_it_keeps_before_it_takes_the_last_of_the_device)

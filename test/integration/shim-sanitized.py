@@ -34,7 +34,8 @@ def runtime():
 
 
 def device():
-    """The build whose software GPU and scenes are used: in a build for the thread sanitizer they are not made."""
+    """The build whose software GPU and scenes are used: a build for the thread sanitizer does not
+    have them."""
     for folder in (s.BUILD, s.SOURCE / "build"):
         if (folder / "devices/softgpu/libcuda.so.1").exists() and (folder / "src/cuda/cuda-scenes").exists():
             return folder

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The CUDA shim, with programs that know nothing of it: alone, tormented, and with others on a small device."""
+"""The CUDA shim, with programs that know nothing of it: alone, tortured, and with others on a small
+device.
+"""
 
 import os
 import subprocess
@@ -16,7 +18,8 @@ SETTINGS = {"scheduler.slice": "50ms", "memory.checksum_moves": "on"}
 
 # the scene, and how often it does what it does
 EACH = [("contents", 120), ("graphs", 3), ("host-functions", 10), ("contexts", 2), ("exits-with-work", 1), ("forks", 1),
-        ("errors", 1), ("maps", 40), ("runs-ahead", "host"), ("runs-ahead", "value"), ("runs-ahead", "node"), ("threads", 200)]
+        ("errors", 1), ("maps", 40), ("runs-ahead", "host"), ("runs-ahead", "value"), ("runs-ahead", "node"), ("threads", 200),
+        ("textures", 12)]
 
 
 def run_each(world, env, sluice):
@@ -98,7 +101,8 @@ def first_waits(scene, how):
 
 
 def first_waits_with_its_memory(scene, how):
-    """What the first one has queued may touch its memory: it yields, and keeps it."""
+    """The first one's queued commands may touch its memory: it yields its turn, and keeps the
+    memory."""
     settings = SETTINGS | {"memory.allow_mapped": "off", "scheduler.slice": "1h", "scheduler.close_deadline": "1h"}
     with s.World("shim-" + scene, memory=20 * s.MIB, settings=settings, softgpu=SMALL) as w:
         w.start_daemon()

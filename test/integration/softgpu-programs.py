@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of the runtime API, compiled by nvcc where there is one, on the software GPU with our own runtime."""
+"""Programs of the runtime API, compiled by nvcc if there is one, on the software GPU with our own
+runtime.
+"""
 
 import os
 import pathlib
@@ -14,6 +16,7 @@ import sluice as s
 
 SOURCE = s.SOURCE / "test/clients/cudart-scenes.cu"
 ALGORITHMS = s.SOURCE / "test/clients/cudart-algorithms.cu"
+TEXTURES = s.SOURCE / "test/clients/cudart-textures.cu"
 CHURN = s.SOURCE / "test/clients/cudart-churn.cu"
 CUDART = s.BUILD / "devices/cudart"
 SHIM = s.BUILD / "src/cuda/libcuda.so.1"
@@ -47,7 +50,8 @@ def compile(folder, *words):
 
 
 def scenes(w, program, names=SCENES, env=None, sluice=False):
-    """Runs each scene, to the right end: nothing of what they use is missing. Returns what they printed."""
+    """Runs each scene to its right end: no function that they use is missing. Returns what they
+    printed."""
     return {name: w.finish(w.start([program, name], "cuda", name=name, sluice=sluice, env=LIBRARIES | (env or {}))) for name in names}
 
 
@@ -100,7 +104,8 @@ def they_share_a_device_with_others():
 
 
 def under_sluice(words):
-    """What a program prints alone, and what three of it print that run at once on a device that another one fills."""
+    """What a program prints alone, and what three copies print that run at once on a device that
+    another program fills."""
     settings = {"scheduler.slice": "50ms", "memory.checksum_moves": "on"}
     with s.World("programs-sluice", memory=8 * s.MIB, settings=settings, softgpu={"scale": 256}) as w:
         w.start_daemon()
@@ -184,6 +189,23 @@ def algorithms_of_cub_and_thrust_are_as_on_the_cpu():
             s.check(text.count("as on the CPU") == 6, "six types are right", text)
 
 
+def textures_and_surfaces_are_as_on_the_cpu():
+    nvcc()
+    settings = {"scheduler.slice": "50ms", "memory.checksum_moves": "on"}
+    with tempfile.TemporaryDirectory(prefix="sluice-nvcc-") as folder:
+        compile(folder, "-arch=compute_75", "-Wno-deprecated-declarations", "-cudart", "shared", TEXTURES, "-o", "textures")
+        words = [pathlib.Path(folder) / "textures", s.seed(3)]
+        with s.World("textures", memory=64 * s.MIB, softgpu={"scale": 256}) as w:
+            out = [w.run(words, "cuda", sluice=False, env=LIBRARIES | env) for env in ({}, {"LD_PRELOAD": SHIM, "SLUICE_TORTURE": 1})]
+        with s.World("textures-share", memory=24 * s.MIB, settings=settings, softgpu={"scale": 256}) as w:
+            w.start_daemon()
+            with w.full_of(22):
+                both = [w.start(words, "cuda", name=f"textures{i}", env=LIBRARIES) for i in range(2)]
+                out += [w.finish(p) for p in both]
+        for text in out:
+            s.check(text.strip() == "75280 reads as on the CPU", "every read is right", text)
+
+
 def threads_that_sort_and_scan_in_a_loop_are_right_alone_and_together():
     compiler = nvcc()
     if not os.environ.get("SLUICE_LONG"):
@@ -218,5 +240,6 @@ def a_program_without_ptx_is_told_so():
 s.main(programs_of_nvcc_run_on_our_runtime, they_run_linked_with_our_archive,
        they_run_through_the_shim_while_everything_moves, they_share_a_device_with_others,
        objects_that_were_compiled_apart_run_together, a_program_without_ptx_is_told_so,
+       textures_and_surfaces_are_as_on_the_cpu,
        algorithms_of_cub_and_thrust_are_as_on_the_cpu, threads_that_sort_and_scan_in_a_loop_are_right_alone_and_together,
        every_way_of_compiling_gives_a_program_that_runs)

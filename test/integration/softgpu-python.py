@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Python programs from PyPI, unmodified, on the software GPU: tinygrad, numba, Taichi and what monitors use. Plain, and under Sluice:
-alone, and two at once beside a program that fills the device and never ends. What they print is the same each time.
+"""Python programs from PyPI, unmodified, on the software GPU: tinygrad, numba, Taichi and what
+monitors use.
 
-They come into an environment of their own in the build folder, which is kept for the next time. Where pip cannot get them, or
-where a program needs NVIDIA's compiler libraries and there are none, a test is skipped and says so.
+Plain, and under Sluice: alone, and two at once next to an endless program that fills the device.
+Their output is the same each time. They are installed in an environment of their own in the build
+folder, which is kept for the next time. If pip cannot get them, or a program needs NVIDIA's
+compiler libraries and there are none, a test is skipped and says so.
 """
 
 import json
@@ -34,7 +36,7 @@ EXAMPLES = ["simulation/fractal.py", "simulation/mpm88.py", "simulation/waterwav
 
 
 def python(name):
-    """The interpreter of a private environment that has what `name` needs."""
+    """The interpreter of a private environment with the packages that `name` needs."""
     return pypi.interpreter(name, PACKAGES[name])
 
 
@@ -56,7 +58,8 @@ def run(world, *words, **more):
 
 
 def under_sluice(name, *words, alone=True, prepare=None, memory=SMALL, **more):
-    """What the program prints alone, and what two of it print that run at once on a device that another one fills."""
+    """What the program prints alone, and what two copies print that run at once on a device that
+    another program fills."""
     settings = {"scheduler.slice": "50ms", "memory.checksum_moves": "on"}
     with s.World(name, memory=memory, settings=settings, softgpu={"scale": 256}) as w:
         w.start_daemon()
@@ -115,7 +118,8 @@ def tinygrad_runs_with_nvrtc():
 
 
 def toolkit_without_linker(w):
-    """A toolkit without nvJitLink, which would give machine code; a file that is no library hides the one that the loader knows."""
+    """A toolkit without nvJitLink, which would give machine code; a file that is no library hides
+    the one that the loader knows."""
     toolkit, hidden = w.folder / "toolkit", w.folder / "hidden"
     toolkit.mkdir()
     for name in ("nvvm", "include"):
@@ -151,7 +155,7 @@ def examples_of_taichi_draw_the_same():
 
 
 def drawn(text):
-    """Without what Taichi says of itself."""
+    """Without the lines in which Taichi describes itself."""
     return [line for line in text.splitlines() if line and not line.startswith("[")]
 
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of one `sluice run` on a device that holds one of them: they are split, take turns, and end right.
+"""Programs of one `sluice run` on a device that holds one of them: they are split, take turns, and
+end right.
 
-One run is one group with turns together. Where its programs together exceed the device, the core gives one of them a
-group of its own instead of telling it that there is no memory.
+One run is one group with turns together. If its programs together exceed the device, the core gives
+one of them a group of its own instead of denying it memory.
 """
 
 import os
@@ -30,7 +31,8 @@ def fill(api, seed, *words):
 
 
 def endless(w, api, n):
-    """Each has three quarters of the device as one buffer, so that also a single command exceeds what is left."""
+    """Each has three quarters of the device as one buffer, so that even a single command exceeds
+    the remainder."""
     return w.start(shell(*[fill(api, i, "--mib", 3, "--buffers", 1, "--rounds", 5, "--verify-each", "--endless")
                            for i in range(n)]), api, name="run", stdin=subprocess.PIPE)
 
@@ -79,7 +81,7 @@ def three_opencl_programs_of_one_run_that_exceed_the_device():
 
 
 def opencl_programs_whose_working_sets_exceed_the_device():
-    """Each command fits beside those of the other one, but not what they name in turn."""
+    """Each command fits next to those of the other program, but not what they name in turn."""
     with s.World("crowd", memory=4 * s.MIB, settings=SETTINGS | {"scheduler.need_window": "200ms"}) as w:
         w.start_daemon()
         run = w.start(shell(*[fill("opencl", i, "--mib", 3, "--buffers", 12, "--rounds", 5, "--endless") for i in range(2)]),
@@ -89,7 +91,7 @@ def opencl_programs_whose_working_sets_exceed_the_device():
 
 
 def who_never_fits_is_told_as_if_it_were_alone():
-    """The large one exceeds the device by itself; the other one of its run does not suffer for it."""
+    """The large program alone exceeds the device; the other one of its run does not suffer."""
     with s.World("never", memory=4 * s.MIB, settings=SETTINGS, softgpu=SCALED) as w:
         w.start_daemon()
         run = w.start(shell(fill("cuda", 1, "--mib", 2, "--rounds", 40, "--verify-each"),
@@ -99,7 +101,8 @@ def who_never_fits_is_told_as_if_it_were_alone():
 
 
 def in_a_pipe(api, memory, ping, pong):
-    """Two programs of one run that wait for each other by turns: a hop ends when the holder is seen to be idle."""
+    """Two programs of one run that wait for each other in turn: a hop ends when the holder is seen
+    to be idle."""
     with s.World(f"{api}-split-pipe", memory=memory, settings=SETTINGS, softgpu=SCALED) as w:
         w.start_daemon()
         there, back = w.folder / "there", w.folder / "back"

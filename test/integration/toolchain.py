@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What nvcc makes of our kernels, in several of its modes, is taken to the last instruction. Where
-there is no nvcc nothing is tested. SLUICE_LONG=1 adds modes and the kernels behind CUB."""
+"""The output of nvcc for our kernels, in several of its modes, is understood to the last
+instruction.
+
+Without nvcc nothing is tested. SLUICE_LONG=1 adds modes and the kernels behind CUB.
+"""
 
 import os
 import shutil

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Turns on the software GPU: what is moved for them, and who goes on.
+"""Turns on the software GPU: what they move, and which programs go on.
 
 The device's bus is slow here, so that a switch takes longer than the pauses of the programs.
 """
@@ -17,7 +17,8 @@ SETTINGS = {"memory.reserve_percent": 0, "memory.checksum_moves": "on"}
 
 
 def a_newcomer_that_pauses_while_it_loads_moves_what_it_must():
-    """20 MiB compute without end, and 16 MiB are loaded beside them in steps, on a device of 24 MiB."""
+    """A program of 20 MiB computes without end, and one of 16 MiB loads next to it in steps, on a
+    device of 24 MiB."""
     with s.World("loading", memory=24 * s.MIB, settings=SETTINGS | {"scheduler.allotment": "200ms"}, softgpu=SLOW) as w:
         w.start_daemon()
         endless = w.start([s.CLIENTS / "cuda-fill", "--mib", 20, "--buffers", 5, "--rounds", 1, "--endless"], "cuda", name="endless", stdin=subprocess.PIPE)
@@ -33,7 +34,8 @@ def a_newcomer_that_pauses_while_it_loads_moves_what_it_must():
 
 
 def three_that_take_unmovable_memory_step_by_step_all_end():
-    """Each takes half of the device from a pool that can be shared. At once each would have a third, and none could go on."""
+    """Each takes half of the device from a pool that can be shared. All at once would have a third
+    each, and none could go on."""
     with s.World("growers", memory=24 * s.MIB, settings={"memory.capacity_patience": "5s"}) as w:
         w.start_daemon()
         programs = [w.start([s.CLIENTS / "cuda-grow", "--pool", "--mib", 1, "--steps", 12, "--idle", 250], "cuda", name=f"grower{i}") for i in range(3)]

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Two daemons, two users, with real programs: the second daemon says whose the device is, and another user can neither
-join a private daemon nor read bytes that left the device. (daemon-users.py asks a system daemon the same, in messages.)
+"""Two daemons, two users, with real programs: the second daemon names the owner of the device, and
+another user can neither join a private daemon nor read bytes that left the device. (daemon-users.py
+asks a system daemon the same, in messages.)
 """
 
 import contextlib
@@ -21,7 +22,8 @@ SETTINGS = {"scheduler.slice": "20ms", "memory.reserve_percent": 0}
 
 @contextlib.contextmanager
 def alices_world():
-    """A private daemon and two programs of alice's, some of whose bytes are away; what there is to know about them."""
+    """A private daemon and two programs of alice's, some of whose bytes are away; yields what the
+    tests need to know about them."""
     told, tell = os.pipe()
     hold, go = os.pipe()
     child = os.fork()

@@ -21,7 +21,7 @@ static void print_joining(void)
 	FIELD(hello, slu_msg_hello, group);
 	FIELD(hello, slu_msg_hello, program);
 	FIELD(hello, slu_msg_hello, pinned_held_bytes);
-	FIELD(hello, slu_msg_hello, backing_held_bytes);
+	FIELD(hello, slu_msg_hello, pageable_held_bytes);
 	FIELD(hello, slu_msg_hello, devices);
 
 	WHOLE(hello_device, slu_hello_device);
@@ -51,6 +51,7 @@ static void print_joining(void)
 	FIELD(welcome, slu_msg_welcome, checksum_moves);
 	FIELD(welcome, slu_msg_welcome, allow_mapped);
 	FIELD(welcome, slu_msg_welcome, detail);
+	FIELD(welcome, slu_msg_welcome, beyond_bytes);
 }
 
 static void print_daemons(void)

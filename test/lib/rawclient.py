@@ -25,7 +25,7 @@ HEADER = struct.Struct("<HHI")
 
 # The fields that tests name, in the order in which pack() takes them. What else a message has is zero.
 FIELDS = {
-    "hello": "version n_devices group program pinned_held_bytes backing_held_bytes",
+    "hello": "version n_devices group program pinned_held_bytes pageable_held_bytes",
     "hello_device": "uuid pci name total_bytes epoch.generation epoch.counter held_bytes floor_bytes min_bytes all_bytes "
                     "largest_bytes mode gate_is_open is_runnable",
     "welcome": "version status generation visible_bytes chunk_bytes loss_grace_ns run_without_daemon checksum_moves "
@@ -176,10 +176,14 @@ class Raw:
 
 
 class Honest:
-    """Mode ALL on one device: it moves in no time."""
+    """Mode ALL on one device: it moves in no time.
 
-    def __init__(self, path, want=0, name="raw", group=0, uuid="01" * 16, total=1 << 30, runnable=1, version=1):
+    facts: how often it tells where its bytes are; what it holds it tells always.
+    """
+
+    def __init__(self, path, want=0, name="raw", group=0, uuid="01" * 16, total=1 << 30, runnable=1, version=1, facts=1 << 30):
         self.path = path
+        self.facts = facts
         self.want, self.runnable, self.total, self.version = want, runnable, total, version
         self.name, self.group, self.uuid = name.encode(), group, bytes.fromhex(uuid)
         self.held = {DEVICE: 0, PINNED: 0, BACKING: 0}
@@ -227,6 +231,8 @@ class Honest:
         self.moved_out += max(0, before - self.held[DEVICE])
         if self.held[DEVICE] != before:
             self.send_sums(DEVICE)
+            self.facts -= 1
+        if self.held[DEVICE] != before and self.facts >= 0:
             self.send(pack(FACTS, 0, 0, self.held[DEVICE], 0, self.want - self.held[DEVICE], 0, self.moved_in,
                                self.moved_out, 0))
         if self.epoch != (0, 0) and not self.is_open and self.held[DEVICE] >= self.want:

@@ -10,8 +10,10 @@
 #include "softgpu/driver/execution/stream.h"
 #include "softgpu/driver/images/library.h"
 #include "softgpu/driver/images/module.h"
+#include "softgpu/driver/memory/array.h"
 #include "softgpu/driver/memory/managed.h"
 #include "softgpu/driver/memory/memory.h"
+#include "softgpu/driver/memory/texture.h"
 #include "softgpu/interp/heap.h"
 
 #define STACK_MAX 64
@@ -98,6 +100,8 @@ void dev_context_free(struct dev_context *context)
 		dev_module_free(module);
 	dev_context_unlock(context);
 	dev_interp_heap_free(context->heap);
+	dev_texture_drop_context(context);
+	dev_array_drop_context(context);
 	dev_memory_drop_context(context);
 	dev_managed_drop_context(context);
 	dev_card_give_hidden(context->card, context->overhead_bytes + context->local_bytes);

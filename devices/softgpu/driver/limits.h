@@ -14,6 +14,17 @@
 #define DEV_LIMITS_SHARED_BYTES	  49152 /* of a block that asks for no more */
 #define DEV_LIMITS_CONSTANT_BYTES 65536
 #define DEV_LIMITS_N_REGISTERS	  65536 /* that programs are told, of a block and in all */
+/* arrays and textures, in texels; pitches and alignment in bytes */
+#define DEV_LIMITS_TEXTURE_WIDTH  131072
+#define DEV_LIMITS_TEXTURE_HEIGHT 65536
+#define DEV_LIMITS_TEXTURE_3D	  16384
+#define DEV_LIMITS_LAYERED_WIDTH  32768
+#define DEV_LIMITS_LAYERS	  2048
+#define DEV_LIMITS_CUBE_FACES	  2046
+#define DEV_LIMITS_LINEAR_TEXELS  (1 << 28)
+#define DEV_LIMITS_LINEAR_PITCH	  2097120
+#define DEV_LIMITS_TEXTURE_ALIGN  512
+#define DEV_LIMITS_PITCH_ALIGN	  32
 #define DEV_LIMITS_BLOCK_SIZES \
 	{                      \
 		1024, 1024, 64 \

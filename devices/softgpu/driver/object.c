@@ -64,7 +64,7 @@ void dev_object_free(struct dev_objects *objects, void *object)
 	pthread_mutex_unlock(&objects->mutex);
 }
 
-void *dev_object_get(struct dev_objects *objects, const void *handle)
+void *dev_object_find(struct dev_objects *objects, const void *handle)
 {
 	const unsigned char *p = handle;
 	struct dev_object *found = NULL;
@@ -80,8 +80,13 @@ void *dev_object_get(struct dev_objects *objects, const void *handle)
 			found = (struct dev_object *)(uintptr_t)handle;
 		break;
 	}
-	if (found && !__atomic_load_n(&found->is_live, __ATOMIC_ACQUIRE))
-		found = NULL;
 	pthread_mutex_unlock(&objects->mutex);
 	return found;
+}
+
+void *dev_object_get(struct dev_objects *objects, const void *handle)
+{
+	struct dev_object *found = dev_object_find(objects, handle);
+
+	return found && __atomic_load_n(&found->is_live, __ATOMIC_ACQUIRE) ? found : NULL;
 }

@@ -37,5 +37,8 @@ struct dev_objects {
 void *dev_object_new(struct dev_objects *objects);
 void dev_object_free(struct dev_objects *objects, void *object);
 
+/* Return: @handle if it is or was an object of these, else NULL. */
+void *dev_object_find(struct dev_objects *objects, const void *handle);
+
 /* Return: @handle if it is a live object of these, else NULL. */
 void *dev_object_get(struct dev_objects *objects, const void *handle);

@@ -113,6 +113,20 @@ void dev_report_refusal(const char *kernel, const char *why)
 	report_tell(line, true);
 }
 
+void dev_report_copy(uint64_t dst, uint64_t src, uint64_t bytes, const char *what)
+{
+	char from[32] = "", line[256];
+
+	if (src)
+		snprintf(from, sizeof(from), "0x%" PRIx64 " to ", src);
+	snprintf(line, sizeof(line),
+		 "softgpu: a %s of %" PRIu64 " bytes %s%s0x%" PRIx64 " was %s: %s%s\n",
+		 src ? "copy" : "set", bytes, src ? "from " : "at ", from, dst,
+		 what ? "refused" : "ended", what ? what : "memory was unmapped meanwhile",
+		 what ? " is not memory that it may use" : "");
+	report_tell(line, true);
+}
+
 void dev_report_image(const char *why, bool has_reason)
 {
 	char line[640];

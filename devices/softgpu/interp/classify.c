@@ -138,7 +138,6 @@ static bool any_register(struct classifier *c, const struct slu_ptx_operand *o,
 
 	switch (o->kind) {
 	case SLU_PTX_OPERAND_ADDRESS:
-		return any_register(c, o->elements, visit);
 	case SLU_PTX_OPERAND_VECTOR:
 		for (unsigned i = 0; i < o->n_elements; i++)
 			is_any |= any_register(c, &o->elements[i], visit);
@@ -204,6 +203,9 @@ static bool slot_is_read(const struct slu_ptx_slot *slot)
 	case SLU_PTX_SLOT_INTEGER:
 	case SLU_PTX_SLOT_CONSTANT:
 	case SLU_PTX_SLOT_BYTES_OR_PRED:
+	case SLU_PTX_SLOT_TEXTURE:
+	case SLU_PTX_SLOT_GRADIENT:
+	case SLU_PTX_SLOT_SOURCE_TEXEL:
 		return true;
 	default:
 		return false;

@@ -44,6 +44,7 @@ uint32_t dev_interp_csr_of(const struct slu_ptx_form *form)
 				       : 0;
 		break;
 	case SLU_PTX_FAMILY_HALF:
+	case SLU_PTX_FAMILY_TEXTURE:
 		return csr;
 	case SLU_PTX_FAMILY_ATOM:
 		return slu_ptx_type_is_float((enum slu_ptx_type)form->types[0]) ? csr : 0;

@@ -34,7 +34,6 @@ static bool is_line(const struct dev_interp_decoder *d, const struct slu_ptx_ope
 	case SLU_PTX_OPERAND_REG:
 		return d->is_line[o->reg];
 	case SLU_PTX_OPERAND_ADDRESS:
-		return is_line(d, o->elements);
 	case SLU_PTX_OPERAND_VECTOR:
 		for (unsigned i = 0; i < o->n_elements; i++)
 			if (is_line(d, &o->elements[i]))
@@ -72,7 +71,6 @@ static int lines_spread(struct dev_interp_decoder *d, const struct slu_ptx_instr
 
 	switch (o->kind) {
 	case SLU_PTX_OPERAND_ADDRESS:
-		return lines_spread(d, instr, o->elements, in);
 	case SLU_PTX_OPERAND_VECTOR:
 		for (unsigned i = 0; !r && i < o->n_elements; i++)
 			r = lines_spread(d, instr, &o->elements[i], in);

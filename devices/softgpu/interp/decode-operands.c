@@ -106,6 +106,21 @@ static int bind_second(struct dev_interp_decoder *d, const struct slu_ptx_instr 
 	return r;
 }
 
+/* A texture or surface object, and coordinates. */
+static int bind_texture(struct dev_interp_decoder *d, const struct slu_ptx_instr *instr,
+			const struct slu_ptx_operand *o, struct dev_interp_insn *in)
+{
+	struct dev_interp_extra *e = extra_of(d, in);
+	int r;
+
+	if (!e)
+		return slu_error(-ENOMEM);
+	r = dev_interp_decoder_row_of(d, instr, &o->elements[0], true, &in->a);
+	for (unsigned k = 1; !r && k < o->n_elements; k++)
+		r = dev_interp_decoder_row_of(d, instr, &o->elements[k], false, &e->rows[0][k - 1]);
+	return r;
+}
+
 /* Where the labels are is known when everything has its place. */
 static int bind_targets(struct dev_interp_decoder *d, const struct slu_ptx_targets *targets,
 			struct dev_interp_insn *in)
@@ -169,13 +184,17 @@ int dev_interp_decoder_bind_operands(struct dev_interp_decoder *d,
 			r = dev_interp_decoder_row_of(d, instr, o, size == 8, sources[n_source++]);
 			in->n_sources = (uint8_t)n_source;
 			break;
+		case SLU_PTX_SLOT_DEST_TEXEL:
+		case SLU_PTX_SLOT_SOURCE_TEXEL:
 		case SLU_PTX_SLOT_DEST_VECTOR:
 		case SLU_PTX_SLOT_SOURCE_VECTOR:
+			if (slot->kind == SLU_PTX_SLOT_DEST_TEXEL && o->second != SLU_PTX_NO_REG)
+				in->p = d->reg_place[o->second];
 			in->n = form->vector;
 			in->element = (uint8_t)size;
 			for (unsigned i = 0; !r && i < form->vector; i++) {
 				const struct slu_ptx_operand *e =
-					form->vector > 1 ? &o->elements[i] : o;
+					o->kind == SLU_PTX_OPERAND_VECTOR ? &o->elements[i] : o;
 				bool is_wide = e->kind == SLU_PTX_OPERAND_REG
 						       ? dev_interp_decoder_is_wide(d, e->reg)
 						       : size == 8;
@@ -231,6 +250,10 @@ int dev_interp_decoder_bind_operands(struct dev_interp_decoder *d,
 			r = bind_second(d, instr, o, in);
 			n_source++;
 			break;
+		case SLU_PTX_SLOT_TEXTURE:
+			r = bind_texture(d, instr, o, in);
+			n_source++;
+			break;
 		case SLU_PTX_SLOT_FRAGMENT_WRITTEN:
 		case SLU_PTX_SLOT_FRAGMENT_READ:
 			r = bind_fragment(d, instr, o, (enum slu_ptx_part)slot->part, in);
@@ -244,6 +267,7 @@ int dev_interp_decoder_bind_operands(struct dev_interp_decoder *d,
 		case SLU_PTX_SLOT_INTEGER:
 			in->imm = (int64_t)o->imm;
 			break;
+		case SLU_PTX_SLOT_GRADIENT: /* there is one level only */
 		case SLU_PTX_SLOT_CONSTANT: /* of what has no effect here */
 		case SLU_PTX_SLOT_LABEL:    /* where it is comes later */
 		case SLU_PTX_SLOT_ANY:

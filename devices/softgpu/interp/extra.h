@@ -12,6 +12,7 @@ struct dev_interp_extra {
 	struct dev_interp_extra *next;
 	/* of matrices: the shapes, and the rows of the registers of each part */
 	struct slu_ptx_matrix matrix;
+	/* … and of textures and surfaces, in the first of these, the coordinates */
 	uint32_t rows[_SLU_PTX_PART_MAX][DEV_INTERP_MAX_FRAGMENT];
 	/* of a copy: the second address, beside the row, and whether @e says how many bytes */
 	int64_t offset;

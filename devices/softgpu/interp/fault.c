@@ -11,6 +11,7 @@ static const char *const names[] = {
 	[DEV_INTERP_FAULT_PC] = "invalid program counter",
 	[DEV_INTERP_FAULT_STACK] = "stack overflow",
 	[DEV_INTERP_FAULT_BARRIER] = "barrier that nobody completes",
+	[DEV_INTERP_FAULT_OBJECT] = "no texture or surface object of that shape",
 	[DEV_INTERP_FAULT_CANCELLED] = "cancelled",
 	[DEV_INTERP_FAULT_NO_MEMORY] = "no host memory",
 };

@@ -67,6 +67,7 @@ enum dev_interp_fault_kind {
 	DEV_INTERP_FAULT_PC,	     /* an indirect call to something that is no function */
 	DEV_INTERP_FAULT_STACK,	     /* calls nested too deep */
 	DEV_INTERP_FAULT_BARRIER,    /* threads wait at barriers that nobody will complete */
+	DEV_INTERP_FAULT_OBJECT,     /* no texture or surface object, or one of another shape */
 	DEV_INTERP_FAULT_CANCELLED,  /* *cancel became true */
 	DEV_INTERP_FAULT_NO_MEMORY,  /* the host had no memory for the launch */
 	_DEV_INTERP_FAULT_MAX,
@@ -90,7 +91,8 @@ struct dev_interp_fault {
 
 const char *dev_interp_fault_name(enum dev_interp_fault_kind kind);
 
-struct dev_interp_heap; /* heap.h */
+struct dev_interp_heap;	 /* heap.h */
+struct dev_interp_image; /* image.h */
 
 /* A module made ready to run; refers to the parsed module, which must outlive it. */
 struct dev_interp_module;
@@ -155,6 +157,10 @@ struct dev_interp_launch {
 	/* cudaGraphSetConditional: says whether there is such a condition; called by several
 	 * threads; NULL: there is none */
 	bool (*set_condition)(void *userdata, uint64_t handle, uint32_t value);
+	/* what a texture object, or a surface object, stands for; lives as long as the launch;
+	 * called by several threads; NULL: there are none */
+	const struct dev_interp_image *(*find_image)(void *userdata, uint64_t object,
+						     bool is_surface);
 	void *userdata;
 };
 

@@ -21,6 +21,8 @@ const struct dev_interp_handler *DEV_ISA(copy_bind)(const struct slu_ptx_form *f
 const struct dev_interp_handler *DEV_ISA(matrix_bind)(const struct slu_ptx_form *form);
 const struct dev_interp_handler *DEV_ISA(matrix_move_bind)(const struct slu_ptx_form *form);
 const struct dev_interp_handler *DEV_ISA(phase_bind)(const struct slu_ptx_form *form);
+const struct dev_interp_handler *DEV_ISA(texture_bind)(const struct slu_ptx_form *form);
+const struct dev_interp_handler *DEV_ISA(surface_bind)(const struct slu_ptx_form *form);
 const struct dev_interp_handler *DEV_ISA(stack_bind)(const struct slu_ptx_form *form);
 const struct dev_interp_handler *DEV_ISA(word_bind)(const struct slu_ptx_form *form);
 const struct dev_interp_handler *DEV_ISA(video_bind)(const struct slu_ptx_form *form);
@@ -37,4 +39,4 @@ const struct dev_interp_handler *DEV_ISA(move_bind_pack)(bool is_pack, unsigned 
 const struct dev_interp_handler *DEV_ISA(line_bind)(const struct slu_ptx_form *form);
 const struct dev_interp_handler *DEV_ISA(line_compare_bind)(const struct slu_ptx_form *form);
 extern const struct dev_interp_handler DEV_ISA(line_spread), DEV_ISA(convert_any),
-	DEV_ISA(convert_pair);
+	DEV_ISA(convert_pair), DEV_ISA(texture_query);

@@ -54,9 +54,8 @@ static bool memory_allows(const struct dev_interp_block *b, uint64_t address, ui
 	return ranges_allow(m, address, bytes, want);
 }
 
-/* Return: where what a generic address means really is; NULL where a kernel may not reach it. */
-static void *memory_find(const struct dev_interp_block *b, uint64_t address, uint64_t bytes,
-			 uint8_t want)
+void *DEV_ISA(memory_find)(const struct dev_interp_block *b, uint64_t address, uint64_t bytes,
+			   uint8_t want)
 {
 	const struct dev_interp_memory *m = b->memory;
 	uint64_t offset = address - m->base;
@@ -71,7 +70,7 @@ static void *memory_find(const struct dev_interp_block *b, uint64_t address, uin
 const void *DEV_ISA(memory_readable)(const struct dev_interp_block *b, uint64_t address,
 				     uint64_t bytes)
 {
-	return memory_find(b, address, bytes, DEV_INTERP_READ);
+	return DEV_ISA(memory_find)(b, address, bytes, DEV_INTERP_READ);
 }
 
 /* The sum of a register and its offset has the register's width. */
@@ -187,7 +186,7 @@ static enum dev_interp_shape reach_global(struct dev_interp_warp *w,
 		if (address & (size - 1))
 			return memory_fail(w, in, DEV_INTERP_FAULT_MISALIGNED, i, address, size,
 					   is_write);
-		at = memory_find(b, address, size, want);
+		at = DEV_ISA(memory_find)(b, address, size, want);
 		if (!at)
 			return memory_fail(w, in, DEV_INTERP_FAULT_ADDRESS, i, address, size,
 					   is_write);

@@ -38,6 +38,13 @@ static inline void *dev_interp_place_of(const struct dev_interp_places *at,
 }
 
 /*
+ * What a kernel reads or writes (DEV_INTERP_READ, DEV_INTERP_WRITE) by a generic address.
+ * Return: where these bytes are; NULL where it may not.
+ */
+void *DEV_ISA(memory_find)(const struct dev_interp_block *block, uint64_t address, uint64_t bytes,
+			   uint8_t want);
+
+/*
  * What a kernel reads by a generic address.
  * Return: where these bytes are; NULL where it may not.
  */

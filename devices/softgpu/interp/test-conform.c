@@ -8,9 +8,10 @@
 #include "softgpu/interp/test-conform.h"
 
 static const struct dev_conform_case *const cases[] = {
-	&dev_conform_carry,  &dev_conform_compute, &dev_conform_memory, &dev_conform_move,
-	&dev_conform_atomic, &dev_conform_warp,	   &dev_conform_stack,	&dev_conform_copy,
-	&dev_conform_matrix, &dev_conform_phase,   &dev_conform_flow,	&dev_conform_video,
+	&dev_conform_carry,   &dev_conform_compute, &dev_conform_memory, &dev_conform_move,
+	&dev_conform_atomic,  &dev_conform_warp,    &dev_conform_stack,	 &dev_conform_copy,
+	&dev_conform_matrix,  &dev_conform_phase,   &dev_conform_flow,	 &dev_conform_video,
+	&dev_conform_texture, &dev_conform_surface,
 };
 
 static const struct dev_conform_case *find(const struct slu_ptx_form *form)

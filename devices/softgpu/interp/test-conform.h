@@ -14,6 +14,8 @@
  *   conform-phase.c    barriers that lie in memory
  *   conform-stack.c    local memory taken while running
  *   conform-video.c    bytes and halves of words, in all ways to name them
+ *   conform-texture.c  what is read through a texture object
+ *   conform-surface.c  what is read and written through a surface object
  *   conform-warp.c     what lanes of a warp tell each other
  *   conform-matrix.c   what a warp multiplies together
  *   conform-flow.c     branches, calls, ends, barriers, fences, and what has no effect
@@ -36,7 +38,8 @@ struct dev_conform_case {
 
 extern const struct dev_conform_case dev_conform_compute, dev_conform_carry, dev_conform_memory,
 	dev_conform_move, dev_conform_atomic, dev_conform_warp, dev_conform_flow, dev_conform_stack,
-	dev_conform_copy, dev_conform_matrix, dev_conform_phase, dev_conform_video;
+	dev_conform_copy, dev_conform_matrix, dev_conform_phase, dev_conform_video,
+	dev_conform_texture, dev_conform_surface;
 
 /* One device for all cases, and two buffers in it. */
 #define DEV_CONFORM_BYTES 65536u

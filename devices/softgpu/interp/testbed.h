@@ -33,6 +33,8 @@ struct dev_testbed {
 	const bool *cancel;
 	void (*print)(void *userdata, const char *text, size_t size);
 	void (*complain)(void *userdata, const char *text, size_t size);
+	const struct dev_interp_image *(*find_image)(void *userdata, uint64_t object,
+						     bool is_surface);
 	void *userdata;
 	struct dev_interp_heap *heap;
 	uint8_t params[4096];
@@ -160,6 +162,7 @@ static inline int dev_testbed_run(struct dev_testbed *t, const char *kernel, uns
 		.cancel = t->cancel,
 		.print = t->print,
 		.complain = t->complain,
+		.find_image = t->find_image,
 		.userdata = t->userdata,
 		.heap = t->heap,
 	};

@@ -5,6 +5,8 @@
 #include "core/credit/account.h"
 #include "core/credit/capacity.h"
 
+#define REFUSALS_MAX 6u /* how often the wait for the next refusal that counts doubles */
+
 static void set_charge(struct slu_core_account *account, uint64_t bytes)
 {
 	account->capacity->charge_bytes += bytes - account->charge_bytes;
@@ -17,6 +19,15 @@ static void set_held(struct slu_core_account *account, uint64_t bytes)
 	account->held_bytes = bytes;
 }
 
+/* Rule 41. */
+static uint64_t account_cut(const struct slu_core_account *account, uint64_t bytes)
+{
+	uint64_t known = SLU_MAX(account->granted_bytes, account->proof_bytes);
+
+	known = SLU_MIN(known, SLU_CORE_BYTES_MAX);
+	return SLU_MIN(bytes, known);
+}
+
 void slu_core_account_init(struct slu_core_account *account, struct slu_core_capacity *capacity,
 			   struct slu_core_client *client, struct slu_core_seat *seat)
 {
@@ -25,6 +36,7 @@ void slu_core_account_init(struct slu_core_account *account, struct slu_core_cap
 		.client = client,
 		.seat = seat,
 		.roster_bytes = UINT64_MAX,
+		.proof_bytes = UINT64_MAX,
 	};
 	TAILQ_INSERT_TAIL(&capacity->accounts, account, link);
 }
@@ -40,10 +52,36 @@ void slu_core_account_deinit(struct slu_core_account *account)
 	account->capacity = NULL;
 }
 
+void slu_core_account_question(struct slu_core_account *account, uint64_t granted_bytes)
+{
+	account->granted_bytes = granted_bytes;
+	account->proof_bytes = 0;
+}
+
+void slu_core_account_confirm(struct slu_core_account *account, uint64_t bytes, bool is_mute)
+{
+	if (account->proof_bytes == UINT64_MAX)
+		return;
+	account->proof_bytes = SLU_MIN(bytes, SLU_CORE_BYTES_MAX);
+	if (is_mute) {
+		account->granted_bytes = SLU_MIN(account->granted_bytes, account->proof_bytes);
+		account->limit_bytes = SLU_MIN(account->limit_bytes, account->granted_bytes);
+		set_charge(account, account_cut(account, account->charge_bytes));
+	}
+	set_held(account, account_cut(account, account->claim_bytes));
+	account->floor_bytes = SLU_MIN(account->floor_bytes, account->held_bytes);
+	if (account->held_bytes > account->charge_bytes)
+		set_charge(account, account->held_bytes);
+	slu_core_account_check(account);
+}
+
 void slu_core_account_report(struct slu_core_account *account, uint64_t held_bytes,
 			     uint64_t floor_bytes)
 {
-	held_bytes = SLU_MIN(held_bytes, SLU_CORE_BYTES_MAX);
+	account->claim_bytes = SLU_MIN(held_bytes, SLU_CORE_BYTES_MAX);
+	account->may_be_refused = false;
+	account->goal_is_past = true;
+	held_bytes = account_cut(account, held_bytes);
 	set_held(account, held_bytes);
 	set_charge(account, held_bytes);
 	account->limit_bytes = held_bytes;
@@ -65,7 +103,7 @@ void slu_core_account_orphan(struct slu_core_account *account, uint64_t charge_b
 	account->roster_bytes = account->charge_bytes;
 }
 
-/* A lowering not yet met is still charged: raising up to it again costs nothing. */
+/* A lowering not yet met is still charged, so a raise back up to the charge costs nothing. */
 static uint64_t account_most(const struct slu_core_account *account, uint64_t capacity_bytes)
 {
 	return account->charge_bytes +
@@ -106,8 +144,12 @@ void slu_core_account_raise(struct slu_core_account *account, uint64_t now_ns, u
 	assert(limit_bytes <= slu_core_account_most_bytes(account));
 	if (limit_bytes > account->charge_bytes)
 		set_charge(account, limit_bytes);
-	if (limit_bytes > account->limit_bytes)
+	if (limit_bytes > account->limit_bytes) {
 		account->raised_ns = now_ns;
+		account->may_be_refused = true;
+	}
+	account->granted_bytes = SLU_MAX(account->granted_bytes, limit_bytes);
+	account->goal_is_past = false;
 	account_send(account, now_ns, limit_bytes, goal_bytes, pace);
 }
 
@@ -115,17 +157,37 @@ void slu_core_account_lower(struct slu_core_account *account, uint64_t now_ns, u
 {
 	assert(limit_bytes < account->limit_bytes);
 	account->moved_ns = now_ns;
+	account->goal_is_past = true;
 	account_send(account, now_ns, limit_bytes, limit_bytes, SLU_PACE_NOW);
+}
+
+bool slu_core_account_take_refusal(struct slu_core_account *account, uint64_t now_ns,
+				   uint64_t period_ns)
+{
+	uint64_t wait_ns =
+		account->n_refused ? period_ns << SLU_MIN(account->n_refused - 1, REFUSALS_MAX) : 0;
+
+	if (account->proof_bytes == UINT64_MAX)
+		return true;
+	if (!account->may_be_refused || now_ns - account->refused_ns < wait_ns)
+		return false;
+	account->may_be_refused = false;
+	account->refused_ns = now_ns;
+	account->n_refused++;
+	return true;
 }
 
 int slu_core_account_answer(struct slu_core_account *account, uint64_t now_ns,
 			    const struct slu_msg_sums *sums)
 {
-	uint64_t held = SLU_MIN(sums->held_bytes, SLU_CORE_BYTES_MAX);
-	uint64_t ceiling = SLU_MIN(sums->ceiling_bytes, SLU_CORE_BYTES_MAX);
+	uint64_t held = account_cut(account, sums->held_bytes);
+	uint64_t ceiling = account_cut(account, sums->ceiling_bytes);
 
+	account->claim_bytes = SLU_MIN(sums->held_bytes, SLU_CORE_BYTES_MAX);
 	if (held < account->held_bytes)
 		account->moved_ns = now_ns;
+	if (held > account->held_bytes)
+		account->n_refused = 0;
 	set_held(account, held);
 	account->floor_bytes = SLU_MIN(sums->floor_bytes, held);
 	if (sums->seq != account->seq) {
@@ -144,6 +206,7 @@ int slu_core_account_answer(struct slu_core_account *account, uint64_t now_ns,
 		slu_core_capacity_held(account->capacity);
 	ceiling = SLU_MAX(ceiling, held);
 	set_charge(account, SLU_MAX(ceiling, account->limit_bytes));
+	account->granted_bytes = SLU_MIN(account->granted_bytes, account->charge_bytes);
 	slu_core_account_check(account);
 	return 0;
 }

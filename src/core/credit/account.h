@@ -23,6 +23,16 @@
  *
  * In every state limit <= charge and held <= charge. A client whose unmovable memory grows may hold
  * more than its limit; its report then raises the charge to the truth.
+ *
+ * The daemon of several users does not believe a report beyond what it granted itself or the device
+ * confirms (rule 41): of such an account held, floor and charge are cut to
+ *
+ *   known = max(granted, proof)
+ *
+ *   granted  the highest limit that the client may still use; falls with its answers
+ *   proof    the bytes that the device says it has; UINT64_MAX: it is believed
+ *
+ * and of a client that does not answer, to the proof.
  */
 
 #include <stdbool.h>
@@ -44,7 +54,11 @@ struct slu_core_account {
 	uint64_t charge_bytes;
 	uint64_t held_bytes;
 	uint64_t floor_bytes;
-	uint64_t goal_bytes;   /* sent with the last LIMIT */
+	uint64_t goal_bytes; /* sent with the last LIMIT */
+	bool goal_is_past;   /* HELLO or a lowering came since: the client knows no goal */
+	uint64_t granted_bytes;
+	uint64_t proof_bytes;
+	uint64_t claim_bytes;  /* held, as the client says: counts against its own user's bounds */
 	uint64_t roster_bytes; /* the charge in the roster; UINT64_MAX: unknown */
 	uint64_t seq;	       /* of the last LIMIT; 0: none on this connection */
 	uint64_t sent_ns;      /* of the last LIMIT */
@@ -54,6 +68,9 @@ struct slu_core_account {
 	bool is_pending;
 	bool is_final;		      /* the client reported that no more can leave now */
 	bool is_reported_silent;      /* the log and status have its silence */
+	bool may_be_refused;	      /* a raise was sent since the last refusal that counted */
+	unsigned n_refused;	      /* refusals that counted since held last grew */
+	uint64_t refused_ns;	      /* the last one */
 	uint64_t cut_bytes;	      /* while a step decides: the bytes to give up */
 	uint64_t counted_floor_bytes; /* its part of capacity->floors_bytes */
 };
@@ -63,6 +80,13 @@ void slu_core_account_init(struct slu_core_account *account, struct slu_core_cap
 
 /* Gives the charge back. */
 void slu_core_account_deinit(struct slu_core_account *account);
+
+/* HELLO of a client of several users: known are @granted_bytes and what the device will confirm. */
+void slu_core_account_question(struct slu_core_account *account, uint64_t granted_bytes);
+
+/* The device says that the client has @bytes. @is_mute: it does not answer, so nothing else counts.
+ */
+void slu_core_account_confirm(struct slu_core_account *account, uint64_t bytes, bool is_mute);
 
 /* Takes the values of HELLO. */
 void slu_core_account_report(struct slu_core_account *account, uint64_t held_bytes,
@@ -87,6 +111,13 @@ enum {
 	_SLU_CORE_ACCOUNT_E_SUCCESS,
 	SLU_CORE_ACCOUNT_E_OLD, /* the seq is not the last: only held and floor are noted */
 };
+
+/*
+ * Whether a refusal tells something of the device: one for each raise, and of a client whose bytes
+ * never grow less and less often.
+ */
+bool slu_core_account_take_refusal(struct slu_core_account *account, uint64_t now_ns,
+				   uint64_t period_ns);
 
 /*
  * SUMS. A refusal under the last seq lowers the limit to what is held (rule 13); the caller passes

@@ -3,10 +3,10 @@
 #include "core/credit/backing.h"
 #include "core/send.h"
 
-/* Credit beyond what was asked: a part of the budget, so that small allocations need no word. */
+/* Credit beyond the request: a part of the budget, so that small allocations need no message. */
 #define BACKING_PARTS 64
 
-/* A full disk is not asked again for so long. */
+/* How long a full disk is not asked again. */
 #define REFUSED_NS SLU_NS_PER_S
 
 /* -- bounds ----------------------------------------------------------------------------------- */
@@ -19,7 +19,13 @@ static bool has_bound(const struct slu_core_bound *bounds, unsigned n, uint64_t 
 	return false;
 }
 
-/* What the bound leaves to @client: its bytes less what others who share it are charged. */
+/* Claims count here too, because they reduce what clients with the same bound get (rule 41). */
+static uint64_t charge_of(const struct slu_core_account *account)
+{
+	return SLU_MAX(account->charge_bytes, account->claim_bytes);
+}
+
+/* What the bound leaves to @client: its bytes less the charges of the others that share it. */
 static uint64_t bound_remaining_bytes(const struct slu_core *core,
 				      const struct slu_core_client *client,
 				      const struct slu_core_bound *bound, bool is_disk)
@@ -33,9 +39,9 @@ static uint64_t bound_remaining_bytes(const struct slu_core *core,
 		if (other == client)
 			continue;
 		if (is_disk ? has_bound(b->disk, b->n_disk, bound->id)
-			    : has_bound(b->backing, b->n_backing, bound->id))
-			bytes = slu_sub_floor(bytes, is_disk ? other->disk.charge_bytes
-							     : other->backing.charge_bytes);
+			    : has_bound(b->pageable, b->n_pageable, bound->id))
+			bytes = slu_sub_floor(bytes,
+					      charge_of(is_disk ? &other->disk : &other->pageable));
 	}
 	return bytes;
 }
@@ -44,9 +50,9 @@ static uint64_t most_within(const struct slu_core *core, const struct slu_core_c
 			    bool is_disk)
 {
 	const struct slu_core_bounds *b = &client->bounds;
-	const struct slu_core_bound *bounds = is_disk ? b->disk : b->backing;
-	unsigned n = is_disk ? b->n_disk : b->n_backing;
-	uint64_t most = slu_core_account_most_bytes(is_disk ? &client->disk : &client->backing);
+	const struct slu_core_bound *bounds = is_disk ? b->disk : b->pageable;
+	unsigned n = is_disk ? b->n_disk : b->n_pageable;
+	uint64_t most = slu_core_account_most_bytes(is_disk ? &client->disk : &client->pageable);
 
 	for (unsigned i = 0; i < n; i++)
 		most = SLU_MIN(most, bound_remaining_bytes(core, client, &bounds[i], is_disk));
@@ -59,7 +65,7 @@ uint64_t slu_core_backing_most_bytes(const struct slu_core *core,
 	return most_within(core, client, false);
 }
 
-/* Its disk was full lately, whatever the budget says. */
+/* The client's disk was full lately, whatever the budget says. */
 static bool disk_is_full(struct slu_core *core, const struct slu_core_client *client)
 {
 	return client->disk_refused_ns &&
@@ -79,24 +85,24 @@ uint64_t slu_core_backing_most_disk_bytes(struct slu_core *core,
 static bool shares_bound(const struct slu_core_client *a, const struct slu_core_client *b,
 			 bool is_disk)
 {
-	const struct slu_core_bound *bounds = is_disk ? a->bounds.disk : a->bounds.backing;
-	unsigned n = is_disk ? a->bounds.n_disk : a->bounds.n_backing;
+	const struct slu_core_bound *bounds = is_disk ? a->bounds.disk : a->bounds.pageable;
+	unsigned n = is_disk ? a->bounds.n_disk : a->bounds.n_pageable;
 
 	for (unsigned i = 0; i < n; i++)
 		if (is_disk ? has_bound(b->bounds.disk, b->bounds.n_disk, bounds[i].id)
-			    : has_bound(b->bounds.backing, b->bounds.n_backing, bounds[i].id))
+			    : has_bound(b->bounds.pageable, b->bounds.n_pageable, bounds[i].id))
 			return true;
 	return false;
 }
 
 /*
- * Takes credit that is not used; where a bound is in the way and not the budget, of those who share
- * it. Return: whether any is to be had, now or soon.
+ * Takes back unused credit; if a bound is the obstacle and not the budget, only from clients that
+ * share the bound. Return: whether there is any, now or soon.
  */
 static bool take_slack(struct slu_core *core, const struct slu_core_client *asker, bool is_disk)
 {
-	struct slu_core_capacity *capacity = is_disk ? &core->disk : &core->backing;
-	const struct slu_core_account *own = is_disk ? &asker->disk : &asker->backing;
+	struct slu_core_capacity *capacity = is_disk ? &core->disk : &core->pageable;
+	const struct slu_core_account *own = is_disk ? &asker->disk : &asker->pageable;
 	bool is_bound = slu_core_account_most_bytes(own) > most_within(core, asker, is_disk);
 	struct slu_core_account *account;
 	bool is_coming = false;
@@ -129,10 +135,10 @@ static bool raise_backing(struct slu_core *core, struct slu_core_client *client)
 	uint64_t want = client->backing_want_bytes,
 		 most = slu_core_backing_most_bytes(core, client);
 
-	if (most < client->backing_least_bytes || most <= client->backing.limit_bytes)
+	if (most < client->backing_least_bytes || most <= client->pageable.limit_bytes)
 		return false;
-	most = SLU_MIN(most, want + core->backing.usable_bytes / BACKING_PARTS);
-	slu_core_send_raise(core, &client->backing, most, most, SLU_PACE_NONE,
+	most = SLU_MIN(most, want + core->pageable.usable_bytes / BACKING_PARTS);
+	slu_core_send_raise(core, &client->pageable, most, most, SLU_PACE_NONE,
 			    "%s allocates: host memory", client->name);
 	return true;
 }
@@ -140,7 +146,7 @@ static bool raise_backing(struct slu_core *core, struct slu_core_client *client)
 static bool raise_disk(struct slu_core *core, struct slu_core_client *client)
 {
 	uint64_t want = client->disk_want_bytes;
-	/* what is asked for ahead is not needed yet */
+	/* bytes requested ahead are not needed yet */
 	uint64_t least =
 		want - SLU_MIN(want, client->backing_want_bytes - client->backing_least_bytes);
 	uint64_t most = SLU_MIN(slu_core_backing_most_disk_bytes(core, client), want);
@@ -154,7 +160,7 @@ static bool raise_disk(struct slu_core *core, struct slu_core_client *client)
 
 static bool is_met(const struct slu_core_client *client)
 {
-	return client->backing_want_bytes <= client->backing.limit_bytes ||
+	return client->backing_want_bytes <= client->pageable.limit_bytes ||
 	       (client->disk_want_bytes && client->disk_want_bytes <= client->disk.limit_bytes);
 }
 
@@ -172,7 +178,7 @@ static const char *why_denied(struct slu_core *core, const struct slu_core_clien
 	       "up";
 }
 
-/* Return: whether the wish stays, since what others do not use is on its way. */
+/* Return: whether the request stays, because the unused credit of others is on its way. */
 static bool client_serve(struct slu_core *core, struct slu_core_client *client)
 {
 	if (is_met(client) || raise_backing(core, client))
@@ -196,7 +202,7 @@ void slu_core_backing_serve(struct slu_core *core)
 
 	TAILQ_FOREACH (client, &core->clients, link)
 		if (slu_core_client_is_joined(client) && client->backing_want_bytes &&
-		    !client->backing.is_pending && !client->disk.is_pending &&
+		    !client->pageable.is_pending && !client->disk.is_pending &&
 		    !client_serve(core, client))
 			client->backing_want_bytes = 0;
 }

@@ -5,7 +5,7 @@
 #include "core/credit/account.h"
 #include "core/credit/capacity.h"
 
-#define BACK_OFF_MAX 16u
+#define BACK_OFF_MAX 64u
 #define RISE_PARTS   16
 
 void slu_core_capacity_init(struct slu_core_capacity *capacity, bool is_learned,
@@ -38,8 +38,20 @@ uint64_t slu_core_capacity_total_bytes(const struct slu_core_capacity *capacity)
 	return capacity->usable_bytes + capacity->reserve_bytes;
 }
 
-/* What outsiders and contexts leave, if nothing had ever been refused. */
-static uint64_t estimate_ceiling(const struct slu_core_capacity *capacity)
+void slu_core_capacity_resize(struct slu_core_capacity *capacity, uint64_t usable_bytes,
+			      uint64_t reserve_bytes)
+{
+	bool is_learned_less = capacity->estimate_bytes < slu_core_capacity_total_bytes(capacity);
+
+	capacity->usable_bytes = SLU_MIN(usable_bytes, SLU_CORE_BYTES_MAX);
+	capacity->reserve_bytes = SLU_MIN(reserve_bytes, SLU_CORE_BYTES_MAX);
+	if (!is_learned_less)
+		capacity->estimate_bytes = capacity->sure_bytes =
+			slu_core_capacity_total_bytes(capacity);
+}
+
+/* What outsiders and contexts would leave if the driver had never refused anything. */
+uint64_t slu_core_capacity_seen_bytes(const struct slu_core_capacity *capacity)
 {
 	return slu_sub_floor(slu_core_capacity_total_bytes(capacity),
 			     capacity->outsider_bytes + capacity->overhead_bytes);
@@ -47,7 +59,7 @@ static uint64_t estimate_ceiling(const struct slu_core_capacity *capacity)
 
 uint64_t slu_core_capacity_present_bytes(const struct slu_core_capacity *capacity)
 {
-	return SLU_MIN(capacity->estimate_bytes, estimate_ceiling(capacity));
+	return SLU_MIN(capacity->estimate_bytes, slu_core_capacity_seen_bytes(capacity));
 }
 
 uint64_t slu_core_capacity_yielding_bytes(const struct slu_core_capacity *capacity,
@@ -61,7 +73,7 @@ uint64_t slu_core_capacity_yielding_bytes(const struct slu_core_capacity *capaci
 
 uint64_t slu_core_capacity_ahead_bytes(const struct slu_core_capacity *capacity)
 {
-	uint64_t bytes = SLU_MIN(capacity->sure_bytes, estimate_ceiling(capacity));
+	uint64_t bytes = SLU_MIN(capacity->sure_bytes, slu_core_capacity_seen_bytes(capacity));
 
 	return slu_sub_floor(bytes, capacity->reserve_bytes);
 }
@@ -82,7 +94,7 @@ void slu_core_capacity_refused(struct slu_core_capacity *capacity, uint64_t now_
 {
 	assert(capacity->is_learned);
 	capacity->estimate_bytes = SLU_MIN(capacity->estimate_bytes, capacity->charge_bytes);
-	capacity->sure_bytes = capacity->estimate_bytes;
+	capacity->sure_bytes = capacity->refused_bytes = capacity->estimate_bytes;
 	capacity->changed_ns = now_ns;
 	capacity->back_off = SLU_MIN(capacity->back_off * 2, BACK_OFF_MAX);
 	capacity->n_refusals++;
@@ -91,7 +103,7 @@ void slu_core_capacity_refused(struct slu_core_capacity *capacity, uint64_t now_
 bool slu_core_capacity_is_refused(const struct slu_core_capacity *capacity)
 {
 	return capacity->estimate_bytes == capacity->sure_bytes &&
-	       capacity->estimate_bytes < estimate_ceiling(capacity);
+	       capacity->estimate_bytes < slu_core_capacity_seen_bytes(capacity);
 }
 
 void slu_core_capacity_witnessed(struct slu_core_capacity *capacity)
@@ -122,7 +134,8 @@ void slu_core_capacity_overhead(struct slu_core_capacity *capacity, uint64_t byt
 bool slu_core_capacity_can_rise(const struct slu_core_capacity *capacity, uint64_t period_ns,
 				uint64_t *ret_ns)
 {
-	if (!capacity->is_learned || capacity->estimate_bytes >= estimate_ceiling(capacity))
+	if (!capacity->is_learned ||
+	    capacity->estimate_bytes >= slu_core_capacity_seen_bytes(capacity))
 		return false;
 	*ret_ns = capacity->changed_ns + period_ns * capacity->back_off;
 	return true;
@@ -131,18 +144,22 @@ bool slu_core_capacity_can_rise(const struct slu_core_capacity *capacity, uint64
 void slu_core_capacity_rise(struct slu_core_capacity *capacity, uint64_t now_ns)
 {
 	uint64_t part = SLU_MAX(capacity->usable_bytes / RISE_PARTS, 1u);
+	uint64_t proven = slu_sub_floor(capacity->sure_bytes, capacity->refused_bytes);
 
 	capacity->estimate_bytes =
-		SLU_MIN(capacity->estimate_bytes + part, estimate_ceiling(capacity));
+		SLU_MIN(capacity->estimate_bytes + part, slu_core_capacity_seen_bytes(capacity));
 	capacity->changed_ns = now_ns;
-	capacity->back_off = SLU_MAX(capacity->back_off / 2, 1u);
+	/* each refused try delays the next one further, because each costs a switch some time */
+	if (proven >= part / 2)
+		capacity->back_off = SLU_MAX(capacity->back_off / 2, 1u);
 }
 
 void slu_core_capacity_forget(struct slu_core_capacity *capacity, uint64_t now_ns)
 {
-	if (!capacity->is_learned || capacity->estimate_bytes >= estimate_ceiling(capacity))
+	if (!capacity->is_learned ||
+	    capacity->estimate_bytes >= slu_core_capacity_seen_bytes(capacity))
 		return;
-	capacity->estimate_bytes = capacity->sure_bytes = estimate_ceiling(capacity);
+	capacity->estimate_bytes = capacity->sure_bytes = slu_core_capacity_seen_bytes(capacity);
 	capacity->changed_ns = now_ns;
 }
 

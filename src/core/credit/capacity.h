@@ -15,7 +15,8 @@
  *   needed      the bytes without which an open group cannot run, although they are in the reserve
  *   estimate    of the total: falls to what is charged when the driver refuses a client; rises by
  *               1/16 of usable a period while a group lacks memory; each refusal doubles the
- *               period, each rise halves it; becomes the total again when the last account departs
+ *               period, and a rise after one that proved right halves it; becomes the total
+ *               again when the last account departs
  *   sure        the estimate without its rises: the limit for bytes fetched ahead, because to try
  *               for more would only make bytes come and go
  *
@@ -45,6 +46,7 @@ struct slu_core_capacity {
 	uint64_t reserve_bytes;	 /* in addition to it */
 	uint64_t estimate_bytes; /* of the total, the reserve included */
 	uint64_t sure_bytes;	 /* never above the estimate */
+	uint64_t refused_bytes;	 /* the estimate after the last refusal */
 	uint64_t outsider_bytes;
 	uint64_t overhead_bytes;
 	uint64_t needed_bytes; /* kept by fit/reserve.c */
@@ -53,7 +55,7 @@ struct slu_core_capacity {
 	uint64_t floors_bytes; /* sum of what cannot leave now; kept by fit/plan.c */
 	uint64_t changed_ns;   /* last rise or refusal */
 	uint64_t departed_ns;  /* the last account departed then; 0: never */
-	unsigned back_off;     /* 1 to 16: the rise period is multiplied by it */
+	unsigned back_off;     /* 1 to 64: the rise period is multiplied by it */
 	uint64_t n_refusals;
 	bool is_lacking; /* a group lacks bytes here in this step */
 	struct slu_core_accounts accounts;
@@ -61,6 +63,10 @@ struct slu_core_capacity {
 
 void slu_core_capacity_init(struct slu_core_capacity *capacity, bool is_learned,
 			    uint64_t usable_bytes, uint64_t reserve_bytes, uint64_t now_ns);
+
+/* Another size of a device; what refusals taught stays. */
+void slu_core_capacity_resize(struct slu_core_capacity *capacity, uint64_t usable_bytes,
+			      uint64_t reserve_bytes);
 
 /* Asserts that no account remains. */
 void slu_core_capacity_deinit(struct slu_core_capacity *capacity);
@@ -80,6 +86,9 @@ uint64_t slu_core_capacity_present_bytes(const struct slu_core_capacity *capacit
 
 /* The size of the device: with the reserve, without refusals and outsiders. */
 uint64_t slu_core_capacity_total_bytes(const struct slu_core_capacity *capacity);
+
+/* The bytes that contexts and outsiders leave, as far as they are seen: refusals do not count. */
+uint64_t slu_core_capacity_seen_bytes(const struct slu_core_capacity *capacity);
 
 /* The bytes that are not charged; negative when an observation put the estimate below the charges.
  */

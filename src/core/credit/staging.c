@@ -3,7 +3,7 @@
 #include "core/credit/staging.h"
 #include "core/send.h"
 
-/* What would be beyond the budget if everybody had met its limit. */
+/* The bytes beyond the budget if every client had met its limit. */
 static int64_t excess_bytes(const struct slu_core *core)
 {
 	int64_t excess = -(int64_t)core->pinned.usable_bytes;
@@ -20,6 +20,7 @@ void slu_core_staging_grant(struct slu_core *core)
 {
 	struct slu_core_client *client;
 	uint64_t bytes = core->config.staging_bytes;
+	int64_t excess = excess_bytes(core);
 
 	TAILQ_FOREACH (client, &core->clients, link) {
 		struct slu_core_account *account = &client->pinned;
@@ -28,10 +29,12 @@ void slu_core_staging_grant(struct slu_core *core)
 		    client->staging_bytes || account->is_pending)
 			continue;
 		if (account->limit_bytes < bytes) {
-			/* what is still charged to it may have been taken from it already */
-			if (slu_core_account_most_bytes(account) < bytes ||
-			    excess_bytes(core) + (int64_t)(bytes - account->limit_bytes) > 0)
+			int64_t more = (int64_t)(bytes - account->limit_bytes);
+
+			/* the charge may still contain bytes that were taken from it already */
+			if (slu_core_account_most_bytes(account) < bytes || excess + more > 0)
 				continue;
+			excess += more;
 			slu_core_send_raise(core, account, bytes, bytes, SLU_PACE_NONE,
 					    "%s joined: pinned memory for its copies",
 					    client->name);

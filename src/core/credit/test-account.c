@@ -66,7 +66,7 @@ static void test_rule_2_a_lowering_frees_nothing_before_its_own_answer(void **st
 	slu_core_account_report(&f->one, 80, 0);
 	slu_core_account_lower(&f->one, 1, 20);
 	assert_int_equal(f->one.charge_bytes, 80);
-	/* a report that crossed the LIMIT says nothing about it */
+	/* a report that crossed the LIMIT on the way does not answer it */
 	assert_int_equal(answer(&f->one, 0, 30, 30, 0), SLU_CORE_ACCOUNT_E_OLD);
 	assert_int_equal(f->one.charge_bytes, 80);
 	assert_int_equal(f->one.held_bytes, 30);
@@ -77,7 +77,7 @@ static void test_rule_2_a_lowering_frees_nothing_before_its_own_answer(void **st
 	assert_int_equal(f->one.charge_bytes, 20);
 }
 
-static void test_a_lowering_not_yet_met_can_be_taken_back_for_nothing(void **state)
+static void test_undoing_an_unmet_lowering_costs_nothing(void **state)
 {
 	struct fixture *f = *state;
 
@@ -134,7 +134,7 @@ static void test_rule_31_credit_dies_with_the_connection_and_the_charge_stays(vo
 	assert_int_equal(f->one.seq, 0);
 }
 
-static void test_claims_beyond_any_memory_are_cut(void **state)
+static void test_claims_larger_than_any_memory_are_cut(void **state)
 {
 	struct fixture *f = *state;
 
@@ -144,7 +144,7 @@ static void test_claims_beyond_any_memory_are_cut(void **state)
 	slu_core_capacity_check(&f->capacity);
 }
 
-/* The sums of the capacity stay those of the accounts, whatever is done and answered. */
+/* The sums of the capacity equal those of the accounts after every step and answer. */
 static void test_sums_stay_true_under_random_use(void **state)
 {
 	struct fixture *f = *state;
@@ -186,6 +186,67 @@ static void test_sums_stay_true_under_random_use(void **state)
 	}
 }
 
+static void test_rule_41_unconfirmed_claims_do_not_count(void **state)
+{
+	struct fixture *f = *state;
+
+	slu_core_account_question(&f->one, 20);
+	slu_core_account_report(&f->one, 80, 80);
+	assert_int_equal(f->one.held_bytes, 20);
+	assert_int_equal(f->one.floor_bytes, 20);
+	assert_int_equal(f->capacity.charge_bytes, 20);
+	assert_int_equal(f->one.claim_bytes, 80);
+	assert_int_equal(answer(&f->one, 0, 90, 90, 0), 0);
+	assert_int_equal(f->capacity.charge_bytes, 20);
+	/* the device reports more, and then less: granted bytes count in any case */
+	slu_core_account_confirm(&f->one, 50, false);
+	assert_int_equal(f->one.held_bytes, 50);
+	assert_int_equal(f->capacity.charge_bytes, 50);
+	slu_core_account_confirm(&f->one, 0, false);
+	assert_int_equal(f->one.held_bytes, 20);
+}
+
+static void test_rule_41_granted_bytes_count_until_the_client_gives_them_up(void **state)
+{
+	struct fixture *f = *state;
+
+	slu_core_account_question(&f->one, 0);
+	slu_core_account_report(&f->one, 0, 0);
+	slu_core_account_raise(&f->one, 1, 60, 60, SLU_PACE_NOW);
+	assert_int_equal(answer(&f->one, 1, 60, 60, 0), 0);
+	slu_core_account_lower(&f->one, 1, 10);
+	assert_int_equal(answer(&f->one, 2, 40, 40, 0), 0);
+	assert_int_equal(f->one.charge_bytes, 40);
+	assert_int_equal(answer(&f->one, 2, 60, 60, 0), 0);
+	assert_int_equal(f->one.charge_bytes, 40);
+	/* a client that does not answer keeps what the device reports for it */
+	slu_core_account_confirm(&f->one, 15, true);
+	assert_int_equal(f->one.charge_bytes, 15);
+	assert_int_equal(f->capacity.charge_bytes, 15);
+}
+
+static void test_rule_41_one_refusal_counts_for_each_raise_and_less_and_less(void **state)
+{
+	struct fixture *f = *state;
+
+	slu_core_account_question(&f->one, 0);
+	slu_core_account_report(&f->one, 0, 0);
+	assert_false(slu_core_account_take_refusal(&f->one, 1, 10));
+	for (uint64_t n = 0, now = 100; n < 4; n++) {
+		slu_core_account_raise(&f->one, now, 60, 60, SLU_PACE_NOW);
+		assert_int_equal(answer(&f->one, n + 1, 60, 0, 60), 0);
+		if (n)
+			assert_false(slu_core_account_take_refusal(&f->one, now, 10));
+		now += n ? 10 << (n - 1) : 0;
+		assert_true(slu_core_account_take_refusal(&f->one, now, 10));
+		assert_false(slu_core_account_take_refusal(&f->one, now + 1000, 10));
+	}
+	/* a client whose bytes grow is believed again */
+	slu_core_account_raise(&f->one, 300, 60, 60, SLU_PACE_NOW);
+	assert_int_equal(answer(&f->one, 5, 60, 10, 0), 0);
+	assert_true(slu_core_account_take_refusal(&f->one, 300, 10));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -193,8 +254,8 @@ int main(void)
 			test_rule_2_a_raise_is_charged_before_it_is_answered, begin, end),
 		cmocka_unit_test_setup_teardown(
 			test_rule_2_a_lowering_frees_nothing_before_its_own_answer, begin, end),
-		cmocka_unit_test_setup_teardown(
-			test_a_lowering_not_yet_met_can_be_taken_back_for_nothing, begin, end),
+		cmocka_unit_test_setup_teardown(test_undoing_an_unmet_lowering_costs_nothing, begin,
+						end),
 		cmocka_unit_test_setup_teardown(
 			test_rule_13_a_refusal_takes_the_limit_down_to_what_is_held, begin, end),
 		cmocka_unit_test_setup_teardown(test_rule_14_an_old_refusal_changes_no_limit, begin,
@@ -204,8 +265,17 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_rule_31_credit_dies_with_the_connection_and_the_charge_stays, begin,
 			end),
-		cmocka_unit_test_setup_teardown(test_claims_beyond_any_memory_are_cut, begin, end),
+		cmocka_unit_test_setup_teardown(test_claims_larger_than_any_memory_are_cut, begin,
+						end),
 		cmocka_unit_test_setup_teardown(test_sums_stay_true_under_random_use, begin, end),
+		cmocka_unit_test_setup_teardown(test_rule_41_unconfirmed_claims_do_not_count, begin,
+						end),
+		cmocka_unit_test_setup_teardown(
+			test_rule_41_granted_bytes_count_until_the_client_gives_them_up, begin,
+			end),
+		cmocka_unit_test_setup_teardown(
+			test_rule_41_one_refusal_counts_for_each_raise_and_less_and_less, begin,
+			end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Where backing is: host memory first, then disk, within what users and groups of processes may
- * have; who returns last goes to disk, who returns next comes up.
+ * Where backing goes: host memory first, then disk, within the bounds of users and groups of
+ * processes. Backing of the program that runs last moves to disk; that of the next one moves up.
  */
 
 #include "core/test-script.h"
 
 #include "base/util.h"
 
-enum { BACKING = SLU_WIRE_DEVICES_MAX + 1, DISK = SLU_WIRE_DEVICES_MAX + 2 };
+enum { PAGEABLE = SLU_WIRE_DEVICES_MAX + 1, DISK = SLU_WIRE_DEVICES_MAX + 2 };
 
 static uint64_t limit(const struct script *s, uint64_t client, unsigned account)
 {
@@ -24,10 +24,10 @@ static void say(struct script *s, uint64_t client, struct slu_message *m,
 	script_step(s);
 }
 
-/* Wants @mib more than it holds, of either. */
+/* Wants @mib more than it holds, in host memory or on disk. */
 static void want(struct script *s, uint64_t client, uint64_t backing_mib, uint64_t disk_mib)
 {
-	struct slu_message m = { .want = { .account = { SLU_TIER_BACKING, 0 },
+	struct slu_message m = { .want = { .account = { SLU_TIER_PAGEABLE, 0 },
 					   .is_runnable = 1,
 					   .min_bytes = MIB(backing_mib),
 					   .all_bytes = MIB(backing_mib),
@@ -41,7 +41,7 @@ static void sums_full(struct script *s, uint64_t client, unsigned account, uint6
 {
 	const struct slu_msg_limit *last = &s->limits[client][account].limit;
 	struct slu_message m = {
-		.sums = { .account = { account == BACKING ? SLU_TIER_BACKING : SLU_TIER_DISK, 0 },
+		.sums = { .account = { account == PAGEABLE ? SLU_TIER_PAGEABLE : SLU_TIER_DISK, 0 },
 			  .seq = last->seq,
 			  .ceiling_bytes = refused_mib ? MIB(held_mib)
 						       : SLU_MAX(last->limit_bytes, MIB(held_mib)),
@@ -75,7 +75,9 @@ static void join(struct script *s, uint64_t client)
 	script_join(s, client, client, &hello);
 }
 
-/* Holds so much from now on. The others hold what they did, and give up their slack if asked. */
+/*
+ * The client holds so much from now on. The others hold what they did and give up slack if asked.
+ */
 static void own(struct script *s, uint64_t client, uint64_t backing_mib, uint64_t disk_mib)
 {
 	static uint64_t held_mib[SCRIPT_CLIENTS];
@@ -84,10 +86,10 @@ static void own(struct script *s, uint64_t client, uint64_t backing_mib, uint64_
 	want(s, client, backing_mib + disk_mib, disk_mib);
 	script_pass(s, 20);
 	for (uint64_t i = 1; i < SCRIPT_CLIENTS; i++)
-		if (i != client && s->limits[i][BACKING].limit.seq)
-			sums(s, i, BACKING, held_mib[i]);
+		if (i != client && s->limits[i][PAGEABLE].limit.seq)
+			sums(s, i, PAGEABLE, held_mib[i]);
 	if (backing_mib)
-		sums(s, client, BACKING, backing_mib);
+		sums(s, client, PAGEABLE, backing_mib);
 	if (disk_mib)
 		sums(s, client, DISK, disk_mib);
 	script_pass(s, 20);
@@ -101,9 +103,9 @@ static void host_memory_is_given_first_then_disk_then_nothing(void **state)
 	begin(&s, 64, 100);
 	join(&s, 1);
 	want(&s, 1, 60, 60);
-	assert_true(limit(&s, 1, BACKING) >= 60);
+	assert_true(limit(&s, 1, PAGEABLE) >= 60);
 	assert_int_equal(limit(&s, 1, DISK), 0);
-	sums(&s, 1, BACKING, 60);
+	sums(&s, 1, PAGEABLE, 60);
 	want(&s, 1, 80, 20);
 	assert_int_equal(limit(&s, 1, DISK), 20);
 	sums(&s, 1, DISK, 20);
@@ -115,7 +117,7 @@ static void host_memory_is_given_first_then_disk_then_nothing(void **state)
 
 static void one_allocation_is_worth_less_than_what_is_asked_ahead(void **state)
 {
-	struct slu_message m = { .want = { .account = { SLU_TIER_BACKING, 0 },
+	struct slu_message m = { .want = { .account = { SLU_TIER_PAGEABLE, 0 },
 					   .min_bytes = MIB(10),
 					   .all_bytes = MIB(160),
 					   .largest_bytes = MIB(160) } };
@@ -125,8 +127,8 @@ static void one_allocation_is_worth_less_than_what_is_asked_ahead(void **state)
 	begin(&s, 64, 20);
 	join(&s, 1);
 	say(&s, 1, &m, SLU_MSG_WANT);
-	assert_int_equal(limit(&s, 1, BACKING), 64);
-	sums(&s, 1, BACKING, 60);
+	assert_int_equal(limit(&s, 1, PAGEABLE), 64);
+	sums(&s, 1, PAGEABLE, 60);
 	m.want.min_bytes = MIB(70);
 	m.want.all_bytes = MIB(220);
 	say(&s, 1, &m, SLU_MSG_WANT);
@@ -150,7 +152,7 @@ static void who_cannot_have_bytes_on_disk_gets_none(void **state)
 	script_end(&s);
 }
 
-/* Else asking, granting and refusing would go round for ever. */
+/* Otherwise asking, granting and refusing would repeat for ever. */
 static void a_disk_that_refused_is_left_alone_for_a_while(void **state)
 {
 	struct script s;
@@ -192,13 +194,13 @@ static void a_denial_tells_a_full_disk_from_a_budget_that_is_used_up(void **stat
 	sums_full(&s, 1, DISK, 0, 80);
 	want(&s, 1, 80, 80);
 	expect_denial(&s, "(memory.disk_folder) is full");
-	/* the disk has free bytes again, and now it is the budget */
+	/* the disk has free bytes again, so now the budget is the obstacle */
 	script_pass(&s, 2000);
 	want(&s, 1, 80, 80);
 	sums(&s, 1, DISK, 80);
 	want(&s, 1, 200, 120);
 	expect_denial(&s, "disk (memory.disk_max) are used up");
-	/* its disk failed: it asks for none any more */
+	/* its disk failed: it no longer asks for any */
 	want(&s, 1, 200, 0);
 	expect_denial(&s, "(memory.disk_folder) did not take what was written");
 	script_end(&s);
@@ -207,9 +209,9 @@ static void a_denial_tells_a_full_disk_from_a_budget_that_is_used_up(void **stat
 static struct slu_core_bounds bounds_of(uint64_t user, uint64_t backing_mib, uint64_t disk_mib)
 {
 	return (struct slu_core_bounds){
-		.n_backing = 1,
+		.n_pageable = 1,
 		.n_disk = 1,
-		.backing = { { user, MIB(backing_mib) } },
+		.pageable = { { user, MIB(backing_mib) } },
 		.disk = { { user, MIB(disk_mib) } },
 	};
 }
@@ -227,19 +229,19 @@ static void programs_of_one_user_share_their_bound(void **state)
 	}
 	own(&s, 1, 40, 0);
 	want(&s, 2, 20, 20);
-	/* what the first one does not use of its grant is asked back before disk is given */
+	/* the unused part of the first client's grant is taken back before any disk is granted */
 	if (!limit(&s, 2, DISK)) {
-		sums(&s, 1, BACKING, 40);
+		sums(&s, 1, PAGEABLE, 40);
 		script_pass(&s, 50);
 	}
-	assert_int_equal(limit(&s, 2, BACKING), 0);
+	assert_int_equal(limit(&s, 2, PAGEABLE), 0);
 	assert_int_equal(limit(&s, 2, DISK), 20);
 	sums(&s, 2, DISK, 20);
 	want(&s, 2, 40, 40);
 	assert_non_null(script_find(&s, 2, SLU_MSG_DENY));
-	/* the other user is not concerned */
+	/* the other user is not affected */
 	want(&s, 3, 45, 45);
-	assert_true(limit(&s, 3, BACKING) >= 45);
+	assert_true(limit(&s, 3, PAGEABLE) >= 45);
 	script_end(&s);
 }
 
@@ -251,19 +253,19 @@ static void a_program_is_bound_by_each_group_that_it_is_in(void **state)
 	(void)state;
 	begin(&s, 200, 100);
 	join(&s, 1);
-	bounds.backing[bounds.n_backing++] = (struct slu_core_bound){ 77, MIB(30) };
-	bounds.backing[bounds.n_backing++] = (struct slu_core_bound){ 78, MIB(90) };
+	bounds.pageable[bounds.n_pageable++] = (struct slu_core_bound){ 77, MIB(30) };
+	bounds.pageable[bounds.n_pageable++] = (struct slu_core_bound){ 78, MIB(90) };
 	slu_core_bound(s.core, s.now_ns, 1, &bounds);
 	want(&s, 1, 40, 40);
-	assert_int_equal(limit(&s, 1, BACKING), 0);
+	assert_int_equal(limit(&s, 1, PAGEABLE), 0);
 	assert_int_equal(limit(&s, 1, DISK), 40);
 	sums(&s, 1, DISK, 40);
 	want(&s, 1, 30, 0);
-	assert_int_equal(limit(&s, 1, BACKING), 30);
+	assert_int_equal(limit(&s, 1, PAGEABLE), 30);
 	script_end(&s);
 }
 
-/* One runs, two wait; the next one's bytes are on disk, those of the last in memory. */
+/* One runs, two wait; the bytes of the next are on disk, those of the last in memory. */
 static void who_is_next_comes_up_and_who_is_last_goes_down(void **state)
 {
 	struct script s;
@@ -281,16 +283,16 @@ static void who_is_next_comes_up_and_who_is_last_goes_down(void **state)
 	script_want(&s, 3, 0, 64, true);
 	assert_int_equal(script_state(&s, 1), SLU_CORE_RUNNING);
 	script_pass(&s, 20);
-	/* the last one gives up host memory, and gets bytes on disk for it */
-	assert_int_equal(limit(&s, 3, BACKING), 0);
+	/* the last one gives up host memory and gets bytes on disk instead */
+	assert_int_equal(limit(&s, 3, PAGEABLE), 0);
 	assert_int_equal(limit(&s, 3, DISK), 64);
-	assert_int_equal(limit(&s, 1, BACKING), 64);
-	assert_int_equal(limit(&s, 2, BACKING), 0);
+	assert_int_equal(limit(&s, 1, PAGEABLE), 64);
+	assert_int_equal(limit(&s, 2, PAGEABLE), 0);
 	sums(&s, 3, DISK, 64);
-	sums(&s, 3, BACKING, 0);
+	sums(&s, 3, PAGEABLE, 0);
 	script_pass(&s, 20);
-	assert_true(limit(&s, 2, BACKING) >= 60);
-	assert_int_equal(s.limits[2][BACKING].limit.pace, SLU_PACE_AHEAD);
+	assert_true(limit(&s, 2, PAGEABLE) >= 60);
+	assert_int_equal(s.limits[2][PAGEABLE].limit.pace, SLU_PACE_AHEAD);
 	script_end(&s);
 }
 
@@ -309,8 +311,8 @@ static void an_idle_program_goes_down_before_one_that_waits(void **state)
 	script_want(&s, 2, 0, 60, true);
 	script_want(&s, 3, 0, 60, true);
 	own(&s, 2, 0, 60);
-	assert_true(limit(&s, 4, BACKING) < 10);
-	assert_true(limit(&s, 3, BACKING) >= 60);
+	assert_true(limit(&s, 4, PAGEABLE) < 10);
+	assert_true(limit(&s, 3, PAGEABLE) >= 60);
 	script_end(&s);
 }
 
@@ -328,7 +330,7 @@ static void without_free_bytes_on_disk_no_backing_moves_there(void **state)
 	script_obey(&s, 1, 60, true);
 	script_want(&s, 2, 0, 64, true);
 	script_pass(&s, 20);
-	assert_true(limit(&s, 3, BACKING) >= 120);
+	assert_true(limit(&s, 3, PAGEABLE) >= 120);
 	script_end(&s);
 }
 
@@ -346,7 +348,7 @@ static void a_smaller_budget_moves_backing_to_disk(void **state)
 	config.disk_bytes = MIB(200);
 	assert_int_equal(slu_core_configure(s.core, s.now_ns, &config), 0);
 	script_pass(&s, 20);
-	assert_int_equal(limit(&s, 1, BACKING), 40);
+	assert_int_equal(limit(&s, 1, PAGEABLE), 40);
 	assert_true(limit(&s, 1, DISK) >= 60);
 	script_end(&s);
 }

@@ -22,16 +22,17 @@ static void test_rule_14_a_refusal_leaves_nothing_free(void **state)
 	slu_core_capacity_deinit(&c);
 }
 
-static void test_rule_16_it_rises_by_parts_and_each_refusal_doubles_the_wait(void **state)
+static void test_rule_16_the_estimate_rises_in_steps_and_each_refusal_doubles_the_wait(void **state)
 {
 	struct slu_core_capacity c;
+	struct slu_core_account a;
 	uint64_t due;
 
 	(void)state;
 	slu_core_capacity_init(&c, true, 160, 0, 0);
 	assert_false(slu_core_capacity_can_rise(&c, 100, &due));
-	for (unsigned i = 0, back_off = 2; i < 6;
-	     i++, back_off = back_off < 16 ? back_off * 2 : 16) {
+	for (unsigned i = 0, back_off = 2; i < 8;
+	     i++, back_off = back_off < 64 ? back_off * 2 : 64) {
 		slu_core_capacity_refused(&c, 1000);
 		assert_true(slu_core_capacity_can_rise(&c, 100, &due));
 		assert_int_equal(due, 1000 + 100 * back_off);
@@ -39,7 +40,13 @@ static void test_rule_16_it_rises_by_parts_and_each_refusal_doubles_the_wait(voi
 	slu_core_capacity_rise(&c, 3000);
 	assert_int_equal(slu_core_capacity_bytes(&c), 10);
 	assert_true(slu_core_capacity_can_rise(&c, 100, &due));
-	assert_int_equal(due, 3000 + 100 * 8);
+	assert_int_equal(due, 3000 + 100 * 64);
+	slu_core_account_init(&a, &c, NULL, NULL);
+	slu_core_account_report(&a, 5, 0);
+	slu_core_capacity_rise(&c, 4000);
+	assert_true(slu_core_capacity_can_rise(&c, 100, &due));
+	assert_int_equal(due, 4000 + 100 * 32);
+	slu_core_account_deinit(&a);
 	for (unsigned i = 0; i < 20; i++)
 		slu_core_capacity_rise(&c, 4000);
 	assert_int_equal(slu_core_capacity_bytes(&c), 160);
@@ -47,7 +54,7 @@ static void test_rule_16_it_rises_by_parts_and_each_refusal_doubles_the_wait(voi
 	slu_core_capacity_deinit(&c);
 }
 
-static void test_rule_16_outsiders_bound_it_from_above_and_what_is_held_from_below(void **state)
+static void test_rule_16_the_estimate_lies_between_held_bytes_and_what_outsiders_leave(void **state)
 {
 	struct slu_core_capacity c;
 	struct slu_core_account a;
@@ -67,7 +74,7 @@ static void test_rule_16_outsiders_bound_it_from_above_and_what_is_held_from_bel
 	slu_core_capacity_deinit(&c);
 }
 
-static void test_a_client_that_holds_more_than_was_believed_is_believed(void **state)
+static void test_a_client_that_holds_more_raises_the_estimate(void **state)
 {
 	struct slu_core_capacity c;
 	struct slu_core_account a;
@@ -104,10 +111,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rule_14_a_refusal_leaves_nothing_free),
-		cmocka_unit_test(test_rule_16_it_rises_by_parts_and_each_refusal_doubles_the_wait),
 		cmocka_unit_test(
-			test_rule_16_outsiders_bound_it_from_above_and_what_is_held_from_below),
-		cmocka_unit_test(test_a_client_that_holds_more_than_was_believed_is_believed),
+			test_rule_16_the_estimate_rises_in_steps_and_each_refusal_doubles_the_wait),
+		cmocka_unit_test(
+			test_rule_16_the_estimate_lies_between_held_bytes_and_what_outsiders_leave),
+		cmocka_unit_test(test_a_client_that_holds_more_raises_the_estimate),
 		cmocka_unit_test(test_a_budget_is_not_learned),
 	};
 

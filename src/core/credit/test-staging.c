@@ -6,7 +6,7 @@
 
 #include "base/util.h"
 
-static void test_rule_30_staging_is_given_while_the_budget_has_it(void **state)
+static void test_rule_30_staging_is_granted_while_the_budget_lasts(void **state)
 {
 	struct slu_core_config config;
 	struct script s;
@@ -27,7 +27,7 @@ static void test_rule_30_staging_is_given_while_the_budget_has_it(void **state)
 	script_end(&s);
 }
 
-static void test_rule_30_who_never_pins_gets_no_staging(void **state)
+static void test_rule_30_a_client_that_never_pins_gets_no_staging(void **state)
 {
 	struct slu_msg_hello one = script_hello(SLU_MODE_LAUNCH, 1);
 	struct slu_msg_hello two = script_hello(SLU_MODE_LAUNCH, 2);
@@ -43,7 +43,7 @@ static void test_rule_30_who_never_pins_gets_no_staging(void **state)
 	one.devices[0].never_pins = 1;
 	script_join(&s, 1, 1, &one);
 	assert_null(script_find(&s, 1, SLU_MSG_LIMIT));
-	/* one device that has a use for it is enough; and it is all there is */
+	/* one device that can use it is enough; and there is no more of it */
 	two.devices[1].never_pins = 1;
 	script_join(&s, 2, 2, &two);
 	assert_int_equal(s.limits[2][SLU_WIRE_DEVICES_MAX].limit.limit_bytes, MIB(16));
@@ -88,7 +88,7 @@ static void test_rule_30_staging_shrinks_with_its_budget(void **state)
 	assert_int_equal(script_state(&s, 3), SLU_CORE_RUNNING);
 	script_forget(&s);
 
-	/* who came last first, although it runs; nobody more than is needed */
+	/* the last to join gives up first, although it runs, and no client more than is needed */
 	config.pinned_bytes = MIB(32);
 	assert_int_equal(slu_core_configure(s.core, s.now_ns, &config), 0);
 	script_step(&s);
@@ -130,7 +130,7 @@ static void test_rule_30_unused_credit_goes_before_staging(void **state)
 	sums_pinned(&s, 1, 16, false);
 	script_join_plain(&s, 2, SLU_MODE_ALL);
 	sums_pinned(&s, 2, 16, false);
-	/* 30 MiB are to be mapped, and one unit; nothing is yet */
+	/* 30 MiB and one unit are to be mapped; nothing is mapped yet */
 	script_want(&s, 1, 0, 130, true);
 	assert_int_equal(pinned_limit(&s, 1), 47);
 	sums_pinned(&s, 1, 16, false);
@@ -147,8 +147,8 @@ static void test_rule_30_unused_credit_goes_before_staging(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rule_30_staging_is_given_while_the_budget_has_it),
-		cmocka_unit_test(test_rule_30_who_never_pins_gets_no_staging),
+		cmocka_unit_test(test_rule_30_staging_is_granted_while_the_budget_lasts),
+		cmocka_unit_test(test_rule_30_a_client_that_never_pins_gets_no_staging),
 		cmocka_unit_test(test_rule_30_staging_shrinks_with_its_budget),
 		cmocka_unit_test(test_rule_30_unused_credit_goes_before_staging),
 	};

@@ -5,20 +5,22 @@
 #include "base/size.h"
 #include "base/util.h"
 #include "core/fit/balance.h"
+#include "core/fit/guess.h"
 #include "core/fit/plan.h"
 #include "core/fit/reserve.h"
 #include "core/credit/staging.h"
 #include "core/group.h"
 #include "core/send.h"
+#include "core/timeline.h"
 
-#define WINDOW_PARTS 16 /* a window grows by this part of the device at least, or to its end */
+#define WINDOW_PARTS 16 /* a window grows by at least this part of the device, or to its goal */
 
 enum {
 	RANK_IDLE_SLACK,
 	RANK_SLACK,
 	RANK_IDLE,
-	RANK_PEAK,   /* from here on for open groups only, not for what is fetched ahead */
-	RANK_WINDOW, /* LAUNCH: what is there beyond what the turns that are open leave to it */
+	RANK_PEAK,   /* does not yield to bytes fetched ahead */
+	RANK_WINDOW, /* LAUNCH: bytes beyond what the open turns leave to the window */
 	RANK_WAITING,
 	RANK_NEXT,
 };
@@ -30,7 +32,8 @@ struct balance {
 	int device;		 /* or SLU_CORE_PLAN_PINNED */
 	int64_t short_now_bytes; /* what open groups lack */
 	int64_t short_ahead_bytes;
-	const char *asker; /* name of who lacks, for the reason */
+	struct slu_core_group *next; /* the group whose bytes are fetched ahead, or NULL */
+	const char *asker;	     /* name of the program that lacks bytes, for the reason */
 };
 
 static struct slu_core_account *account_of(const struct balance *b, struct slu_core_client *client)
@@ -59,8 +62,8 @@ static bool has_window(const struct slu_core_account *account)
 }
 
 /*
- * What is fetched ahead: what the turn cannot begin without, and in LAUNCH as much of the working
- * set as fits.
+ * What is fetched ahead: the bytes without which the turn cannot begin, and in LAUNCH as much of
+ * the working set as fits.
  */
 static uint64_t ahead_of(const struct slu_core_account *account)
 {
@@ -73,16 +76,16 @@ static uint64_t ahead_of(const struct slu_core_account *account)
 }
 
 /*
- * What others give up bytes for in a turn: that, and as much as fits of what the
- * driver pages, which comes when it is touched and not before. A larger window comes out of what is
- * free.
+ * The bytes for which others give up theirs in a turn: the same, and as much as fits of the memory
+ * that the driver pages, which comes when it is touched and not before. A larger window uses free
+ * bytes only.
  */
 static uint64_t target_of(const struct slu_core_account *account)
 {
 	return ahead_of(account) + (account->seat ? account->seat->paged_bytes : 0);
 }
 
-/* A window that can become larger by a part worth a message. */
+/* Whether a window can grow by a part that is worth a message. */
 static bool window_can_grow(const struct slu_core_account *account)
 {
 	uint64_t most = SLU_MIN(goal_of(account), slu_core_account_most_bytes(account));
@@ -92,7 +95,10 @@ static bool window_can_grow(const struct slu_core_account *account)
 	       (most == goal_of(account) || most - account->limit_bytes >= step);
 }
 
-/* Whether its program waits for a larger window, if that is the goal, or exchanges in this one. */
+/*
+ * Whether the program waits for a larger window, if it has this goal, or exchanges units in its
+ * own.
+ */
 static bool window_waits(const struct slu_core_account *account, uint64_t goal_bytes)
 {
 	const struct slu_msg_want *want = &account->seat->want;
@@ -101,17 +107,19 @@ static bool window_waits(const struct slu_core_account *account, uint64_t goal_b
 	return SLU_MIN(wished, goal_bytes) > account->limit_bytes;
 }
 
-/* Rule 12: what was last told of the goal would make the program do the wrong thing. */
+/* Rule 12: the goal sent last would make the program do the wrong thing. */
 static bool goal_is_stale(const struct slu_core_account *account)
 {
 	if (has_window(account))
 		return window_waits(account, account->goal_bytes) !=
 		       window_waits(account, goal_of(account));
-	return account->seat && account->seat->mode == SLU_MODE_MAPPED &&
-	       (account->goal_bytes < need_of(account) || account->goal_bytes > goal_of(account));
+	return account->seat &&
+	       (account->seat->mode == SLU_MODE_MAPPED || account->seat->maps_if_larger) &&
+	       (account->goal_is_past || account->goal_bytes < need_of(account) ||
+		account->goal_bytes > goal_of(account));
 }
 
-/* What it has is less than it cannot do without, or less than it works with. */
+/* Whether the limit is below the need or below the working set. */
 static bool account_lacks_bytes(const struct slu_core_account *account)
 {
 	return account->limit_bytes < need_of(account) ||
@@ -141,7 +149,7 @@ static void fill_now(struct balance *b, struct slu_core_account *account)
 	b->asker = account->client->name;
 }
 
-/* What counts as held may still be under way over the bus: that it is there is told by READY. */
+/* Bytes that count as held may still be on their way over the bus; READY says that they arrived. */
 static bool is_filling_on(const struct balance *b, const struct slu_core_group *group)
 {
 	struct slu_core_client *client;
@@ -159,7 +167,7 @@ static bool is_filling_on(const struct balance *b, const struct slu_core_group *
 	return false;
 }
 
-/* Return: whether anybody is filling: then nothing is fetched ahead. */
+/* Return: whether a group is filling; then nothing is fetched ahead. */
 static bool fill_open(struct balance *b)
 {
 	bool is_filling = false;
@@ -192,7 +200,7 @@ static bool fetches_ahead(const struct slu_core_account *account)
 	       slu_core_account_slack_bytes(account) > 0;
 }
 
-/* Stops whoever is fetched ahead, but @except. */
+/* Stops fetching ahead for all accounts but @except. */
 static void cancel_ahead(struct balance *b, const struct slu_core_account *except)
 {
 	struct slu_core_account *account;
@@ -205,16 +213,36 @@ static void cancel_ahead(struct balance *b, const struct slu_core_account *excep
 					    account->client->name);
 }
 
-static void fill_ahead(struct balance *b, struct slu_core_group *next)
+/* Raises the limit as far as free bytes and the credit for guesses allow. */
+static void account_fetch_ahead(struct balance *b, struct slu_core_account *account)
+{
+	struct slu_core_device *device = b->core->devices[b->device];
+	/* the open rest of an earlier guess counts again */
+	bool is_fetching = account->pace == SLU_PACE_AHEAD && device->guess_bytes;
+	uint64_t from = is_fetching ? account->limit_bytes : account->held_bytes;
+	uint64_t limit = SLU_MIN(ahead_of(account), slu_core_account_most_ahead_bytes(account));
+
+	limit = SLU_MAX(limit, account->limit_bytes);
+	limit = SLU_MIN(limit, slu_core_after(from, device->guess_credit_bytes));
+	if (account->is_pending || limit <= from || limit < account->limit_bytes)
+		return;
+	slu_core_guess_spend(device, limit - from);
+	b->short_ahead_bytes -= (int64_t)(limit - account->limit_bytes);
+	slu_core_send_raise(b->core, account, limit, ahead_of(account), SLU_PACE_AHEAD,
+			    "%s is next: its bytes come ahead", account->client->name);
+}
+
+static void fill_ahead(struct balance *b)
 {
 	struct slu_core_account *chosen = NULL;
 	struct slu_core_client *client;
+	int64_t credit;
 
-	if (next->patience.must_try) {
+	if (b->next->patience.must_try) {
 		cancel_ahead(b, NULL);
 		return;
 	}
-	TAILQ_FOREACH (client, &next->members, member_link) {
+	TAILQ_FOREACH (client, &b->next->members, member_link) {
 		struct slu_core_account *account = account_of(b, client);
 
 		if (!account || !slu_core_client_is_joined(client) ||
@@ -228,18 +256,11 @@ static void fill_ahead(struct balance *b, struct slu_core_group *next)
 			chosen = account;
 	}
 	cancel_ahead(b, chosen);
-	if (!chosen || chosen->is_pending)
+	if (!chosen)
 		return;
-
-	uint64_t limit = SLU_MIN(ahead_of(chosen), slu_core_account_most_ahead_bytes(chosen));
-
-	limit = SLU_MAX(limit, chosen->limit_bytes);
-	if (limit > chosen->limit_bytes ||
-	    (limit > chosen->held_bytes && chosen->pace != SLU_PACE_AHEAD)) {
-		b->short_ahead_bytes -= (int64_t)(limit - chosen->limit_bytes);
-		slu_core_send_raise(b->core, chosen, limit, ahead_of(chosen), SLU_PACE_AHEAD,
-				    "%s is next: its bytes come ahead", chosen->client->name);
-	}
+	account_fetch_ahead(b, chosen);
+	credit = (int64_t)b->core->devices[b->device]->guess_credit_bytes;
+	b->short_ahead_bytes = SLU_MIN(b->short_ahead_bytes, credit);
 }
 
 /* What lowerings under way will still free. */
@@ -255,7 +276,7 @@ static int64_t coming_bytes(const struct balance *b)
 	return coming;
 }
 
-/* Who moves out of the device now; it keeps that direction while it makes progress. */
+/* The group that moves out of the device now; it keeps that direction while it makes progress. */
 static struct slu_core_group *mover_out(const struct balance *b)
 {
 	const struct slu_core_account *account;
@@ -271,7 +292,7 @@ static struct slu_core_group *mover_out(const struct balance *b)
 	return NULL;
 }
 
-/* Below this an account is not lowered for others. */
+/* An account is not lowered below this for others. */
 static uint64_t kept_bytes(const struct slu_core_account *account)
 {
 	const struct slu_core_group *group = account->client->group;
@@ -283,7 +304,7 @@ static uint64_t kept_bytes(const struct slu_core_account *account)
 	return account->seat ? 0 : account->client->staging_bytes;
 }
 
-/* What a program that runs needed a moment ago it will need again: not for fetching ahead. */
+/* A running program will need again what it needed a moment ago: not for fetching ahead. */
 static uint64_t peak_bytes(const struct slu_core_account *account)
 {
 	return account->seat && slu_core_group_is_open(account->client->group)
@@ -297,6 +318,16 @@ static bool may_be_taken(struct slu_core *core, const struct slu_core_account *a
 	return !account->raised_ns ||
 	       slu_core_is_due(core,
 			       slu_core_after(account->raised_ns, core->config.round_trip_ns));
+}
+
+/* Pinned bytes besides copies: staging, and in a turn what is MAPPED. */
+static uint64_t kept_pinned(const struct slu_core_account *account)
+{
+	const struct slu_core_client *client = account->client;
+
+	return slu_core_group_is_at_rest(client->group)
+		       ? client->staging_bytes
+		       : SLU_MAX(client->staging_bytes, client->pinned_goal_bytes);
 }
 
 static size_t find_victims(struct balance *b)
@@ -323,6 +354,7 @@ static size_t find_victims(struct balance *b)
 				.rank = is_idle	  ? RANK_IDLE_SLACK
 					: is_peak ? RANK_PEAK
 						  : RANK_SLACK,
+				.serves_ahead = is_idle || !is_peak,
 				.order = account->client->id,
 				.to_bytes = is_peak ? to : SLU_MAX(to, peak),
 			};
@@ -336,15 +368,18 @@ static size_t find_victims(struct balance *b)
 				.order = account->client->id,
 				.to_bytes = to,
 			};
-		to = SLU_MAX(account->floor_bytes,
-			     account->seat ? 0 : account->client->staging_bytes);
-		if (slu_core_group_is_at_rest(group) && account->limit_bytes > to)
+		to = SLU_MAX(account->floor_bytes, account->seat ? 0 : kept_pinned(account));
+		/* pinned copies can go at any time */
+		if ((slu_core_group_is_at_rest(group) || !account->seat) &&
+		    account->limit_bytes > to)
 			victims[n++] = (struct slu_core_victim){
 				.account = account,
-				.rank = is_idle		 ? RANK_IDLE
-					: group->is_next ? RANK_NEXT
-							 : RANK_WAITING,
-				.order = is_idle ? group->since_ns : UINT64_MAX - group->place,
+				.rank = is_idle				? RANK_IDLE
+					: group->is_next		? RANK_NEXT
+					: slu_core_group_is_open(group) ? RANK_WINDOW
+									: RANK_WAITING,
+				.serves_ahead = b->next && group->place > b->next->place,
+				.order = UINT64_MAX - group->place,
 				.to_bytes = to,
 			};
 	}
@@ -380,8 +415,9 @@ static void account_cut(const struct balance *b, struct slu_core_account *accoun
 }
 
 /*
- * What may be charged if the reserve is kept from all who are at rest. It may be less than is held:
- * then bytes leave though nobody lacks any, and the reserve is free for outsiders and for drivers.
+ * What may be charged if no program at rest may use the reserve. This can be less than is held:
+ * then bytes leave although no program lacks any, so that outsiders and drivers find the reserve
+ * free.
  */
 static int64_t most_charge(const struct slu_core_capacity *capacity)
 {
@@ -403,11 +439,13 @@ static void victims_take(struct balance *b)
 	mover = mover_out(b);
 	n = find_victims(b);
 	qsort(b->core->victims, n, sizeof(*b->core->victims), compare_victims);
-	/* what one account gives of several ranks is one LIMIT: less to say, sooner begun */
+	/*
+	 * cuts of several ranks from one account become one LIMIT: fewer messages, an earlier begin
+	 */
 	for (size_t i = 0; i < n; i++) {
 		const struct slu_core_victim *v = &b->core->victims[i];
 		struct slu_core_account *account = v->account;
-		int64_t lack = v->rank >= RANK_PEAK ? lack_now : SLU_MAX(lack_now, lack_all);
+		int64_t lack = v->serves_ahead ? SLU_MAX(lack_now, lack_all) : lack_now;
 		uint64_t remaining = account->limit_bytes - account->cut_bytes, part;
 
 		if (lack <= 0 || remaining <= v->to_bytes)
@@ -444,7 +482,7 @@ static void empty_parked(struct slu_core *core)
 	}
 }
 
-/* The figures of open groups and of the next ones, for all that follows. */
+/* Plans open groups and the next ones; the functions below use the figures. */
 static bool plan_goals(struct slu_core *core)
 {
 	struct slu_core_plan plan = {
@@ -471,16 +509,13 @@ static void balance_device(struct slu_core *core, unsigned device)
 		.core = core,
 		.capacity = &core->devices[device]->capacity,
 		.device = (int)device,
+		.next = slu_core_timeline_next(core, device),
 	};
 
-	if (fill_open(&b)) {
+	if (fill_open(&b))
 		cancel_ahead(&b, NULL);
-	} else if (b.short_now_bytes == 0) {
-		for (size_t i = 0; i < core->n_waiting; i++)
-			if (core->waiting[i]->is_next &&
-			    slu_core_group_uses(core->waiting[i], device))
-				fill_ahead(&b, core->waiting[i]);
-	}
+	else if (b.short_now_bytes == 0 && b.next)
+		fill_ahead(&b);
 	victims_take(&b);
 }
 
@@ -502,7 +537,7 @@ void slu_core_balance(struct slu_core *core)
 		victims_take(&b);
 		slu_core_staging_shrink(core);
 	} else {
-		/* only while nothing may be closed; nobody is given anything then */
+		/* only while nothing may be closed; no bytes are granted then */
 		assert(core->is_in_grace);
 	}
 }

@@ -6,12 +6,12 @@
 #include "core/fit/reserve.h"
 #include "core/group.h"
 
-/* For allocations an account gets at most this part of the device, beyond what there is already. */
+/* Credit for allocations: at most this part of the device, beyond the present need. */
 #define SLACK_PARTS 16
 
 /*
- * What cannot leave now. One that is draining comes to rest in a moment, and nobody is let in
- * beside it before; what it said while it ran is void, and what it will say counts.
+ * What cannot leave now. A draining group comes to rest soon, and no group is admitted next to it
+ * before; what it reported while it ran is void, only its next report counts.
  */
 static uint64_t floor_of(struct slu_core *core, const struct slu_core_account *account)
 {
@@ -87,8 +87,8 @@ uint64_t slu_core_plan_device_bytes(const struct slu_core *core, unsigned device
 }
 
 /*
- * Rule 21: beside others a seat counts with the most that it needed in the last moments. What it
- * holds it keeps, but in mode LAUNCH: its window may shrink while it runs (rule 9).
+ * Rule 21: next to others a seat counts with its highest need of the last moments. It keeps what it
+ * holds, except in mode LAUNCH: a window may shrink while the program runs (rule 9).
  */
 static uint64_t seat_need(const struct slu_core *core, const struct slu_core_seat *seat,
 			  bool is_overgrown)
@@ -100,11 +100,11 @@ static uint64_t seat_need(const struct slu_core *core, const struct slu_core_sea
 	bytes = is_overgrown ? 0 : SLU_MAX(bytes, account->floor_bytes);
 	if (is_overgrown || (seat->phase == SLU_CORE_PHASE_READY && seat->mode != SLU_MODE_LAUNCH))
 		bytes = SLU_MAX(bytes, account->held_bytes);
-	/* one that does not answer gives no slack back: it counts with all that it may hold */
+	/* a silent client gives no slack back: it counts with all that it may hold */
 	return SLU_MAX(bytes, account->counted_floor_bytes);
 }
 
-/* The set as a sequence: its groups, then the one more. */
+/* The set as a sequence: its groups, then the additional one. */
 static struct slu_core_group *plan_group_at(const struct slu_core_plan *plan, size_t i)
 {
 	return i < plan->n_groups ? plan->groups[i] : plan->plus;
@@ -116,9 +116,9 @@ static size_t plan_count_groups(const struct slu_core_plan *plan)
 }
 
 /*
- * With the reserve as far as one group of the set needs it.
+ * The capacity, with as much of the reserve as one group of the set needs.
  *
- * @ret_excess_bytes: what clients hold beyond that. It is included: the driver gave it to them.
+ * @ret_excess_bytes: what clients hold beyond it. Included, because the driver gave it to them.
  */
 static uint64_t capacity_of(const struct slu_core *core, const struct slu_core_plan *plan,
 			    unsigned device, uint64_t *ret_excess_bytes)
@@ -217,7 +217,7 @@ static int shortage_fill(int device, uint64_t need_bytes, int64_t free_bytes,
 	return SLU_CORE_PLAN_E_UNFIT;
 }
 
-/* Of the whole set, also of those who had nothing handed out yet. */
+/* The needs of the whole set, including seats that got nothing yet. */
 static uint64_t needs_on(const struct slu_core *core, const struct slu_core_plan *plan,
 			 unsigned device)
 {
@@ -234,9 +234,9 @@ static uint64_t needs_on(const struct slu_core *core, const struct slu_core_plan
 }
 
 /*
- * What is to be on the device of a seat that can have the rest MAPPED. The reserve is kept free, of
- * what it holds there as well, which it can move when it comes to rest in its turn; but what pinned
- * memory cannot take it keeps.
+ * The device part of a seat that can have the rest MAPPED. It leaves the reserve free, even if the
+ * seat holds bytes there, since it can move them when it comes to rest in its turn. It keeps what
+ * pinned memory cannot take.
  */
 static uint64_t flexible_part(const struct slu_core_device *device,
 			      const struct slu_core_seat *seat, uint64_t wish_bytes,
@@ -258,7 +258,7 @@ static uint64_t flexible_part(const struct slu_core_device *device,
 	return SLU_MIN(part + unpinned, most);
 }
 
-/* Everybody who takes a fixed part, then who takes what is left. */
+/* Seats with a fixed part first, then those that take the remainder. */
 static int hand_out_needs(struct slu_core *core, const struct slu_core_plan *plan,
 			  int64_t *pinned_remaining, struct slu_core_shortage *ret_shortage)
 {
@@ -320,8 +320,9 @@ static int hand_out_needs(struct slu_core *core, const struct slu_core_plan *pla
 }
 
 /*
- * What the driver pages yields to everybody, so nobody is kept from its turn for want of it. Beside
- * others it is part of the need; who has the device alone gets what is left for it.
+ * Memory that the driver pages yields to everything else, so no group waits for its turn because of
+ * it. Next to others it is part of the need; a group that has the device alone gets the remainder
+ * for it.
  */
 static void hand_out_paged(struct slu_core *core, const struct slu_core_plan *plan)
 {
@@ -343,9 +344,9 @@ static void hand_out_paged(struct slu_core *core, const struct slu_core_plan *pl
 }
 
 /*
- * For the next allocations, and in mode LAUNCH for what it owns beside its working set. There
- * allocations can do without, so waiting groups come first: else their bytes would be given and
- * taken again.
+ * Credit for the next allocations, and in mode LAUNCH for memory outside the working set. LAUNCH
+ * allocations can do without it, so waiting groups come first: otherwise their bytes would be
+ * granted and taken back again.
  */
 static uint64_t most_slack(const struct slu_core *core, const struct slu_core_device *device,
 			   const struct slu_core_seat *seat)

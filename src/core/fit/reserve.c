@@ -5,9 +5,9 @@
 #include "core/group.h"
 
 struct needs {
-	uint64_t all_bytes;    /* of a turn alone */
-	uint64_t window_bytes; /* … with what open windows have of their working sets */
-	uint64_t least_bytes;  /* … with all that can be mapped mapped */
+	uint64_t all_bytes;    /* for a turn alone */
+	uint64_t window_bytes; /* the same with what open windows have of their working sets */
+	uint64_t least_bytes;  /* the same with everything mapped that can be */
 };
 
 static struct needs needs_of(const struct slu_core_group *group, unsigned device)

@@ -7,10 +7,10 @@
 #include "core/group.h"
 #include "core/send.h"
 
-/* What the next group still lacks of host memory, after it was given what is free. */
+/* The host memory that the next group still lacks after it got all that is free. */
 static uint64_t raise_next(struct slu_core *core, struct slu_core_client *client)
 {
-	struct slu_core_account *backing = &client->backing;
+	struct slu_core_account *backing = &client->pageable;
 	uint64_t target = backing->held_bytes + client->disk.held_bytes;
 	uint64_t limit;
 
@@ -25,13 +25,13 @@ static uint64_t raise_next(struct slu_core *core, struct slu_core_client *client
 	return slu_sub_floor(target, limit);
 }
 
-/* What lowerings under way will still free. */
+/* The bytes that lowerings on their way will free. */
 static uint64_t coming_bytes(const struct slu_core *core)
 {
 	const struct slu_core_account *backing;
 	uint64_t bytes = 0;
 
-	TAILQ_FOREACH (backing, &core->backing.accounts, link)
+	TAILQ_FOREACH (backing, &core->pageable.accounts, link)
 		if (slu_core_client_is_joined(backing->client) && !backing->is_final)
 			bytes += backing->charge_bytes - backing->limit_bytes;
 	return bytes;
@@ -41,25 +41,21 @@ static bool may_go_down(struct slu_core *core, const struct slu_core_client *cli
 {
 	const struct slu_core_group *group = client->group;
 
-	if (!slu_core_client_is_joined(client) || !client->has_disk || client->backing.is_pending ||
-	    client->disk.is_pending || client->backing.is_final || !client->backing.limit_bytes)
+	if (!slu_core_client_is_joined(client) || !client->has_disk ||
+	    client->pageable.is_pending || client->disk.is_pending || client->pageable.is_final ||
+	    !client->pageable.limit_bytes)
 		return false;
 	if (client->is_passed_over || !slu_core_group_is_at_rest(group) || group->is_next)
 		return false;
-	return !client->backing.raised_ns ||
-	       slu_core_is_due(
-		       core, slu_core_after(client->backing.raised_ns, core->config.round_trip_ns));
+	return !client->pageable.raised_ns ||
+	       slu_core_is_due(core, slu_core_after(client->pageable.raised_ns,
+						    core->config.round_trip_ns));
 }
 
-/* Whether @a runs later than @b, and its backing goes first. */
+/* Whether @a runs later than @b, so that its backing goes first. */
 static bool goes_before(const struct slu_core_client *a, const struct slu_core_client *b)
 {
-	const struct slu_core_group *x = a->group, *y = b->group;
-	bool x_is_idle = x->state == SLU_CORE_IDLE, y_is_idle = y->state == SLU_CORE_IDLE;
-
-	if (x_is_idle != y_is_idle)
-		return x_is_idle;
-	return x_is_idle ? x->since_ns < y->since_ns : x->place > y->place;
+	return a->group->place > b->group->place;
 }
 
 static struct slu_core_client *find_victim(struct slu_core *core)
@@ -82,13 +78,13 @@ static uint64_t largest_bytes(const struct slu_core_client *client)
 }
 
 /*
- * Lowers the host memory of @client by at most @bytes, with bytes on disk for what it holds of
- * them. Units are whole: the grant on disk is larger by one (rule 11). Return: how much it was
- * lowered by.
+ * Lowers the host memory of @client by at most @bytes and grants disk for what it holds of them.
+ * Units move as a whole, so the grant on disk is larger by one unit (rule 11). Return: by how much
+ * it was lowered.
  */
 static uint64_t send_down(struct slu_core *core, struct slu_core_client *client, uint64_t bytes)
 {
-	struct slu_core_account *backing = &client->backing, *disk = &client->disk;
+	struct slu_core_account *backing = &client->pageable, *disk = &client->disk;
 	uint64_t slack = slu_core_account_slack_bytes(backing);
 	uint64_t most = slu_sub_floor(slu_core_backing_most_disk_bytes(core, client),
 				      disk->held_bytes + largest_bytes(client));
@@ -113,7 +109,7 @@ static uint64_t send_down(struct slu_core *core, struct slu_core_client *client,
 
 void slu_core_shift(struct slu_core *core)
 {
-	int64_t free_bytes = slu_core_capacity_free_bytes(&core->backing);
+	int64_t free_bytes = slu_core_capacity_free_bytes(&core->pageable);
 	uint64_t lack = free_bytes < 0 ? (uint64_t)-free_bytes : 0;
 	struct slu_core_client *client;
 

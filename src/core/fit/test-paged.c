@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What the driver pages, by script: it gets bytes in a turn, and it keeps no other program from
+/*
+ * Memory that the driver pages, by script: it gets bytes in a turn and keeps no program from
  * running.
  */
 
 #include "core/test-script.h"
 
-/* @client wants @units MiB, and has @paged MiB beside them that the driver pages. */
+/* @client wants @units MiB, and has @paged MiB more that the driver pages. */
 static void want(struct script *s, uint64_t client, uint64_t units, uint64_t paged)
 {
 	script_want_min(s, client, units, units + paged);
 }
 
-/* Both do what they are told, until nothing is new. */
+/* Both obey until no message is new. */
 static void answer_all(struct script *s, uint64_t one_mib, uint64_t two_mib, bool two_is_runnable)
 {
 	for (unsigned i = 0; i < 8; i++) {
@@ -29,7 +30,7 @@ static void begin(struct script *s, enum slu_mode mode)
 	script_join_plain(s, 2, SLU_MODE_ALL);
 }
 
-static void test_more_of_it_than_the_device_keeps_nobody_from_its_turn(void **state)
+static void test_paged_memory_above_the_device_delays_no_turn(void **state)
 {
 	struct script s;
 
@@ -45,7 +46,7 @@ static void test_more_of_it_than_the_device_keeps_nobody_from_its_turn(void **st
 	script_end(&s);
 }
 
-static void test_units_that_do_not_fit_are_denied_all_the_same(void **state)
+static void test_units_that_do_not_fit_are_still_denied(void **state)
 {
 	struct script s;
 
@@ -57,7 +58,7 @@ static void test_units_that_do_not_fit_are_denied_all_the_same(void **state)
 	script_end(&s);
 }
 
-static void test_others_give_up_as_many_bytes_for_it_as_they_can(void **state)
+static void test_others_give_up_what_they_can_for_paged_memory(void **state)
 {
 	static const struct {
 		uint64_t paged_mib, remaining_mib; /* of the program that held 60 of 100 MiB */
@@ -83,7 +84,7 @@ static void test_others_give_up_as_many_bytes_for_it_as_they_can(void **state)
 	}
 }
 
-static void test_after_its_turn_the_bytes_are_given_back_at_once(void **state)
+static void test_paged_bytes_are_given_back_right_after_the_turn(void **state)
 {
 	struct script s;
 
@@ -103,7 +104,7 @@ static void test_after_its_turn_the_bytes_are_given_back_at_once(void **state)
 	script_end(&s);
 }
 
-static void test_parked_it_keeps_nobody_out(void **state)
+static void test_paged_memory_of_a_parked_program_keeps_no_program_out(void **state)
 {
 	struct script s;
 
@@ -121,7 +122,7 @@ static void test_parked_it_keeps_nobody_out(void **state)
 	script_end(&s);
 }
 
-static void test_beside_others_it_counts(void **state)
+static void test_paged_memory_counts_next_to_others(void **state)
 {
 	static const struct {
 		uint64_t paged_mib;
@@ -164,7 +165,7 @@ static void test_members_of_a_group_whose_pages_exceed_the_device_are_split(void
 	script_end(&s);
 }
 
-static void test_nothing_is_fetched_ahead_for_it(void **state)
+static void test_paged_memory_is_not_fetched_ahead(void **state)
 {
 	struct script s;
 
@@ -181,7 +182,7 @@ static void test_nothing_is_fetched_ahead_for_it(void **state)
 	script_end(&s);
 }
 
-static void test_it_teaches_nothing_about_the_device(void **state)
+static void test_paged_memory_does_not_change_the_estimate(void **state)
 {
 	struct script s;
 
@@ -195,12 +196,12 @@ static void test_it_teaches_nothing_about_the_device(void **state)
 	script_end(&s);
 }
 
-static void test_no_pinned_memory_is_asked_for_it(void **state)
+static void test_paged_memory_needs_no_pinned_memory(void **state)
 {
 	struct script s;
 
 	(void)state;
-	begin(&s, SLU_MODE_MAPPED); /* and the budget has none */
+	begin(&s, SLU_MODE_MAPPED); /* and the budget has no pinned memory */
 	want(&s, 1, 50, 300);
 	answer_all(&s, 50, 0, false);
 	assert_int_equal(script_state(&s, 1), SLU_CORE_RUNNING);
@@ -216,7 +217,7 @@ static void test_more_units_than_were_reported_count_as_units(void **state)
 	begin(&s, SLU_MODE_ALL);
 	want(&s, 1, 20, 60);
 	answer_all(&s, 20, 0, false);
-	/* their allocation used the bytes that it had for its pages */
+	/* the new units used the bytes that the pages had */
 	script_sums(&s, 1, 0, 50);
 	script_want(&s, 2, 0, 60, true);
 	script_pass(&s, 200);
@@ -229,16 +230,16 @@ static void test_more_units_than_were_reported_count_as_units(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_more_of_it_than_the_device_keeps_nobody_from_its_turn),
-		cmocka_unit_test(test_units_that_do_not_fit_are_denied_all_the_same),
-		cmocka_unit_test(test_others_give_up_as_many_bytes_for_it_as_they_can),
-		cmocka_unit_test(test_after_its_turn_the_bytes_are_given_back_at_once),
-		cmocka_unit_test(test_parked_it_keeps_nobody_out),
-		cmocka_unit_test(test_beside_others_it_counts),
+		cmocka_unit_test(test_paged_memory_above_the_device_delays_no_turn),
+		cmocka_unit_test(test_units_that_do_not_fit_are_still_denied),
+		cmocka_unit_test(test_others_give_up_what_they_can_for_paged_memory),
+		cmocka_unit_test(test_paged_bytes_are_given_back_right_after_the_turn),
+		cmocka_unit_test(test_paged_memory_of_a_parked_program_keeps_no_program_out),
+		cmocka_unit_test(test_paged_memory_counts_next_to_others),
 		cmocka_unit_test(test_members_of_a_group_whose_pages_exceed_the_device_are_split),
-		cmocka_unit_test(test_nothing_is_fetched_ahead_for_it),
-		cmocka_unit_test(test_it_teaches_nothing_about_the_device),
-		cmocka_unit_test(test_no_pinned_memory_is_asked_for_it),
+		cmocka_unit_test(test_paged_memory_is_not_fetched_ahead),
+		cmocka_unit_test(test_paged_memory_does_not_change_the_estimate),
+		cmocka_unit_test(test_paged_memory_needs_no_pinned_memory),
 		cmocka_unit_test(test_more_units_than_were_reported_count_as_units),
 	};
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The reserve of a device, by script: of 100 MiB 90 may be handed out. Where outsiders have taken
- * it, they hold 90, so that 10 MiB are there and none may be handed out.
+ * The reserve of a device, by script: 90 of 100 MiB may be handed out. If outsiders have taken it,
+ * they hold 90 MiB, so that 10 MiB are free and none may be handed out.
  */
 
 #include "core/test-script.h"
@@ -24,7 +24,7 @@ static void come(struct script *s)
 	script_step(s);
 }
 
-/* Answers every LIMIT with so much held, while there are any. */
+/* Answers every LIMIT by holding so much, until there is none to answer. */
 static void hold(struct script *s, uint64_t client, uint64_t mib)
 {
 	script_sums(s, client, 0, mib);
@@ -33,7 +33,7 @@ static void hold(struct script *s, uint64_t client, uint64_t mib)
 	assert_false(script_account(s, client, 0).is_pending);
 }
 
-/* A LAUNCH program runs commands of @min MiB in a window of 8, and then the outsiders come. */
+/* A LAUNCH program runs commands of @min MiB in a window of 8; then outsiders come. */
 static void squeeze(struct script *s, uint64_t min)
 {
 	begin(s);
@@ -55,7 +55,7 @@ static void test_a_window_loses_nothing_by_an_exchange_inside_it(void **state)
 
 	(void)state;
 	squeeze(&s, 4);
-	/* one unit has left, then the other; the next ones wait for a driver that frees late */
+	/* one unit left, then the other; the next ones wait because the driver frees late */
 	for (uint64_t n_remaining = 2; n_remaining > 0; n_remaining--) {
 		script_sums(&s, 1, 0, 4 * (n_remaining - 1));
 		script_pass(&s, 20);
@@ -68,7 +68,7 @@ static void test_a_window_loses_nothing_by_an_exchange_inside_it(void **state)
 	script_end(&s);
 }
 
-static void test_what_a_refusal_took_comes_back_if_it_is_needed(void **state)
+static void test_bytes_lost_by_a_refusal_come_back_if_needed(void **state)
 {
 	struct script s;
 
@@ -83,7 +83,7 @@ static void test_what_a_refusal_took_comes_back_if_it_is_needed(void **state)
 	script_end(&s);
 }
 
-static void test_programs_take_turns_on_what_the_outsiders_left(void **state)
+static void test_programs_take_turns_on_what_outsiders_leave(void **state)
 {
 	struct script s;
 
@@ -111,7 +111,7 @@ static void test_programs_take_turns_on_what_the_outsiders_left(void **state)
 	script_end(&s);
 }
 
-static void test_it_yields_to_needs_and_to_nothing_else(void **state)
+static void test_the_reserve_yields_only_to_needs(void **state)
 {
 	struct script s;
 
@@ -153,8 +153,8 @@ static void test_a_program_that_needs_more_than_the_device_has_is_denied(void **
 	script_end(&s);
 }
 
-/* Three of the ten are kept by a program that rests. */
-static void test_what_others_cannot_give_up_counts_beside_a_need(void **state)
+/* A program at rest keeps three of the ten. */
+static void test_unmovable_bytes_of_others_count_with_a_need(void **state)
 {
 	struct script s;
 
@@ -177,7 +177,7 @@ static void test_what_others_cannot_give_up_counts_beside_a_need(void **state)
 	script_end(&s);
 }
 
-/* Both clients obey until nothing is new. */
+/* Both clients obey until no message is new. */
 static void obey_both(struct script *s, uint64_t first, uint64_t second)
 {
 	for (unsigned k = 0; k < 8; k++) {
@@ -186,7 +186,7 @@ static void obey_both(struct script *s, uint64_t first, uint64_t second)
 	}
 }
 
-static void test_who_is_alone_has_what_it_needs_of_it(void **state)
+static void test_a_program_alone_gets_what_it_needs_of_the_reserve(void **state)
 {
 	struct script s;
 
@@ -195,7 +195,7 @@ static void test_who_is_alone_has_what_it_needs_of_it(void **state)
 	script_join_plain(&s, 1, SLU_MODE_ALL);
 	script_want(&s, 1, 0, 80, true);
 	script_obey(&s, 1, 80, true);
-	/* what it may spend on allocations is none of it */
+	/* its credit for allocations is not part of the reserve */
 	assert_true(script_limit(&s, 1, 0) <= USABLE);
 	script_want(&s, 1, 0, 99, true);
 	script_obey(&s, 1, 99, true);
@@ -205,7 +205,7 @@ static void test_who_is_alone_has_what_it_needs_of_it(void **state)
 	script_end(&s);
 }
 
-static void test_who_needs_it_has_it_in_its_turns_and_the_others_leave(void **state)
+static void test_others_leave_the_reserve_in_the_turns_that_need_it(void **state)
 {
 	struct script s;
 
@@ -240,8 +240,8 @@ static void test_a_program_that_never_fits_is_denied_at_once(void **state)
 	script_end(&s);
 }
 
-/* It has asked for the last bytes of the device by itself: there is nobody who could help. */
-static void test_a_refusal_of_one_that_is_alone_is_final(void **state)
+/* The program asked for the last bytes of the device itself: no other program could help. */
+static void test_a_refusal_of_a_program_alone_is_final(void **state)
 {
 	struct script s;
 
@@ -257,7 +257,7 @@ static void test_a_refusal_of_one_that_is_alone_is_final(void **state)
 	script_end(&s);
 }
 
-static void test_what_contexts_were_seen_to_take_is_not_there(void **state)
+static void test_bytes_that_contexts_took_are_not_available(void **state)
 {
 	struct script s;
 
@@ -274,8 +274,8 @@ static void test_what_contexts_were_seen_to_take_is_not_there(void **state)
 	script_end(&s);
 }
 
-/* A program in mode MAPPED of 150 MiB is refused at 80: of these 70 are its share from then on. */
-static void test_it_is_kept_below_what_a_refusal_taught(void **state)
+/* A program in mode MAPPED of 150 MiB is refused at 80: its share is 70 from then on. */
+static void test_the_reserve_is_kept_below_the_estimate(void **state)
 {
 	struct slu_core_config config;
 	struct script s;
@@ -294,8 +294,8 @@ static void test_it_is_kept_below_what_a_refusal_taught(void **state)
 	script_end(&s);
 }
 
-/* One runs with 60, the other waits with 30; a refusal shows that 80 are there. */
-static void test_bytes_at_rest_leave_it_once(void **state)
+/* One runs with 60, the other waits with 30; a refusal shows that the device has 80. */
+static void test_bytes_at_rest_leave_the_reserve_once(void **state)
 {
 	struct script s;
 	uint64_t least;
@@ -319,7 +319,7 @@ static void test_bytes_at_rest_leave_it_once(void **state)
 	script_obey(&s, 1, 30, true);
 	least = s.held[1][0];
 	assert_true(s.held[2][0] + least <= MIB(80 - RESERVE));
-	/* what is believed of the device rises again, and nothing is fetched ahead for that */
+	/* the estimate rises again, and nothing is fetched ahead because of it */
 	for (unsigned i = 0; i < 40; i++) {
 		script_pass(&s, 1);
 		if (script_account(&s, 1, 0).is_pending)
@@ -329,7 +329,7 @@ static void test_bytes_at_rest_leave_it_once(void **state)
 	script_end(&s);
 }
 
-/* Outsiders come while one runs with 60 and one rests with 30. */
+/* Outsiders come while one program runs with 60 and one rests with 30. */
 static void test_bytes_at_rest_leave_for_outsiders(void **state)
 {
 	struct script s;
@@ -359,18 +359,18 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_window_loses_nothing_by_an_exchange_inside_it),
-		cmocka_unit_test(test_what_a_refusal_took_comes_back_if_it_is_needed),
-		cmocka_unit_test(test_programs_take_turns_on_what_the_outsiders_left),
-		cmocka_unit_test(test_it_yields_to_needs_and_to_nothing_else),
+		cmocka_unit_test(test_bytes_lost_by_a_refusal_come_back_if_needed),
+		cmocka_unit_test(test_programs_take_turns_on_what_outsiders_leave),
+		cmocka_unit_test(test_the_reserve_yields_only_to_needs),
 		cmocka_unit_test(test_a_program_that_needs_more_than_the_device_has_is_denied),
-		cmocka_unit_test(test_what_others_cannot_give_up_counts_beside_a_need),
-		cmocka_unit_test(test_who_is_alone_has_what_it_needs_of_it),
-		cmocka_unit_test(test_who_needs_it_has_it_in_its_turns_and_the_others_leave),
+		cmocka_unit_test(test_unmovable_bytes_of_others_count_with_a_need),
+		cmocka_unit_test(test_a_program_alone_gets_what_it_needs_of_the_reserve),
+		cmocka_unit_test(test_others_leave_the_reserve_in_the_turns_that_need_it),
 		cmocka_unit_test(test_a_program_that_never_fits_is_denied_at_once),
-		cmocka_unit_test(test_a_refusal_of_one_that_is_alone_is_final),
-		cmocka_unit_test(test_what_contexts_were_seen_to_take_is_not_there),
-		cmocka_unit_test(test_it_is_kept_below_what_a_refusal_taught),
-		cmocka_unit_test(test_bytes_at_rest_leave_it_once),
+		cmocka_unit_test(test_a_refusal_of_a_program_alone_is_final),
+		cmocka_unit_test(test_bytes_that_contexts_took_are_not_available),
+		cmocka_unit_test(test_the_reserve_is_kept_below_the_estimate),
+		cmocka_unit_test(test_bytes_at_rest_leave_the_reserve_once),
 		cmocka_unit_test(test_bytes_at_rest_leave_for_outsiders),
 	};
 

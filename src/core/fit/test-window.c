@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Windows of mode LAUNCH by script: who has one beside whom, how large it is, what comes ahead. */
+/* Windows of mode LAUNCH by script: which fit together, how large they are, what comes ahead. */
 
 #include "core/test-script.h"
 
 #include "base/util.h"
 
-static void test_rule_29_a_launch_window_takes_what_is_left(void **state)
+static void test_rule_29_a_launch_window_takes_the_remainder(void **state)
 {
 	struct script s;
 
@@ -39,7 +39,7 @@ static void test_rule_20_working_sets_that_fit_run_side_by_side(void **state)
 	run_launch(&s, 1, 20, 60);
 	assert_int_equal(script_account(&s, 1, 0).held_bytes, MIB(60));
 
-	/* the window of the first shrinks while it runs, to no less than its working set */
+	/* the window of the first shrinks while it runs, but not below its working set */
 	script_want_working(&s, 2, 5, 30, 60);
 	assert_int_equal(script_state(&s, 2), SLU_CORE_FILLING);
 	script_pass(&s, 20);
@@ -77,12 +77,12 @@ static void test_rule_20_working_sets_that_do_not_fit_take_turns(void **state)
 	assert_int_equal(script_state(&s, 2), SLU_CORE_FILLING);
 	script_pass(&s, 20);
 
-	/* what does not fit beside the one that runs leaves, the rest waits there */
+	/* what does not fit next to the running program leaves, the rest stays and waits */
 	assert_int_equal(script_limit(&s, 1, 0), 24);
 	script_end(&s);
 }
 
-static void test_rule_12_a_turn_begins_with_what_the_window_will_be(void **state)
+static void test_rule_12_a_turn_begins_with_the_goal_of_the_window(void **state)
 {
 	struct script s;
 
@@ -96,7 +96,7 @@ static void test_rule_12_a_turn_begins_with_what_the_window_will_be(void **state
 	run_launch(&s, 2, 40, 40);
 	assert_int_equal(script_last_limit(&s, 1)->goal_bytes, MIB(24));
 
-	/* nothing is free yet, but it need not make do with what it has */
+	/* nothing is free yet, but the program need not make do with its present window */
 	script_pass(&s, 200);
 	script_rest(&s, 2, 0, true, 0);
 	assert_int_equal(script_state(&s, 1), SLU_CORE_FILLING);
@@ -112,7 +112,7 @@ static void test_rule_12_a_turn_begins_with_what_the_window_will_be(void **state
 	script_end(&s);
 }
 
-static void test_rule_20_programs_that_outgrow_each_other_part(void **state)
+static void test_rule_20_programs_that_no_longer_fit_take_turns(void **state)
 {
 	struct script s;
 
@@ -159,12 +159,12 @@ static void test_rule_28_ahead_brings_in_a_working_set(void **state)
 	assert_int_equal(script_state(&s, 2), SLU_CORE_WAITING);
 	assert_int_equal(script_last_limit(&s, 2)->pace, SLU_PACE_AHEAD);
 	script_sums(&s, 2, 0, 12);
-	/* beside the one that runs, and its slack */
+	/* next to the running program and its slack */
 	assert_int_equal(script_limit(&s, 2, 0), 16);
 	script_end(&s);
 }
 
-/* What was refused once is not believed for ever by who could use it. */
+/* A program that could use more makes the estimate rise again after a refusal. */
 static void test_rule_16_the_estimate_rises_for_a_window_below_its_working_set(void **state)
 {
 	struct script s;
@@ -183,7 +183,7 @@ static void test_rule_16_the_estimate_rises_for_a_window_below_its_working_set(v
 	script_end(&s);
 }
 
-static void test_rule_16_nothing_is_remembered_of_a_device_that_all_have_left(void **state)
+static void test_rule_16_the_estimate_is_forgotten_when_all_have_left(void **state)
 {
 	struct script s;
 
@@ -205,16 +205,16 @@ static void test_rule_16_nothing_is_remembered_of_a_device_that_all_have_left(vo
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rule_29_a_launch_window_takes_what_is_left),
+		cmocka_unit_test(test_rule_29_a_launch_window_takes_the_remainder),
 		cmocka_unit_test(test_rule_20_working_sets_that_fit_run_side_by_side),
 		cmocka_unit_test(test_rule_20_working_sets_that_do_not_fit_take_turns),
-		cmocka_unit_test(test_rule_12_a_turn_begins_with_what_the_window_will_be),
-		cmocka_unit_test(test_rule_20_programs_that_outgrow_each_other_part),
+		cmocka_unit_test(test_rule_12_a_turn_begins_with_the_goal_of_the_window),
+		cmocka_unit_test(test_rule_20_programs_that_no_longer_fit_take_turns),
 		cmocka_unit_test(test_rule_20_a_working_set_above_the_device_gets_all_of_it),
 		cmocka_unit_test(test_rule_28_ahead_brings_in_a_working_set),
 		cmocka_unit_test(
 			test_rule_16_the_estimate_rises_for_a_window_below_its_working_set),
-		cmocka_unit_test(test_rule_16_nothing_is_remembered_of_a_device_that_all_have_left),
+		cmocka_unit_test(test_rule_16_the_estimate_is_forgotten_when_all_have_left),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,7 +59,7 @@ void slu_core_admit_collect_open(struct slu_core *core)
 			waiting_insert(core->opened, &core->n_opened, group, is_older);
 }
 
-/* All waiting groups that may run into core->waiting, in the policy's order. */
+/* Puts all waiting groups that may run into core->waiting, in the policy's order. */
 static void collect_waiting(struct slu_core *core)
 {
 	struct slu_core_group *group;
@@ -69,10 +69,6 @@ static void collect_waiting(struct slu_core *core)
 		if (group->state == SLU_CORE_WAITING && !group->is_parked)
 			waiting_insert(core->waiting, &core->n_waiting, group,
 				       core->policy->precedes);
-		else
-			group->place = UINT64_MAX;
-	for (size_t i = 0; i < core->n_waiting; i++)
-		core->waiting[i]->place = i;
 }
 
 static void close_open(struct slu_core *core, struct slu_core_group *group)
@@ -131,7 +127,7 @@ static int plan_open(struct slu_core *core, struct slu_core_group *plus, unsigne
 	return slu_core_plan_make(core, &plan, ret_shortage);
 }
 
-/* Those who take memory that cannot move do so one at a time. */
+/* Programs that take unmovable memory do so one at a time. */
 static void close_growers(struct slu_core *core)
 {
 	for (size_t i = 0; i < core->n_opened; i++) {
@@ -157,7 +153,9 @@ static void look_at_open(struct slu_core *core)
 	for (size_t i = 0; i < core->n_opened; i++) {
 		struct slu_core_group *group = core->opened[i];
 
-		/* one that runs and wants more than there is has a call that waits: it is told why
+		/*
+		 * a running group that wants more than there is has a waiting call: say why it
+		 * waits
 		 */
 		group->why = (struct slu_core_why){};
 		group->is_overgrown = false;
@@ -241,7 +239,7 @@ static void others_close(struct slu_core *core, struct slu_core_group *asker)
 	}
 }
 
-/* Return: whether it was let in. */
+/* Return: whether the group was admitted. */
 static bool let_in(struct slu_core *core, struct slu_core_group *group)
 {
 	const struct slu_core_group *other = group_drainer(core, group), *beside = NULL;
@@ -272,7 +270,7 @@ static bool let_in(struct slu_core *core, struct slu_core_group *group)
 	return false;
 }
 
-/* While nobody waits it does not matter what the policy thinks of whom. */
+/* While no group waits, the policy's next change does not matter. */
 static void count_all(struct slu_core *core)
 {
 	struct slu_core_group *group;

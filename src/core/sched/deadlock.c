@@ -41,7 +41,7 @@ static bool account_may_free(struct slu_core *core, const struct slu_core_accoun
 	       !slu_core_client_is_joined(account->client) || slu_core_is_silent(core, account);
 }
 
-/* No waiting group would fit even if all other programs gave up what they keep. */
+/* Whether no waiting group would fit even if all other programs gave up what they keep. */
 static bool deadlock_is_closed(struct slu_core *core)
 {
 	bool is_closed = true;

@@ -4,7 +4,7 @@
 #include "base/util.h"
 #include "core/group.h"
 
-#define CUT_MAX 1 /* so often the least length of a turn is doubled */
+#define CUT_MAX 1 /* how often the least length of a turn is doubled */
 
 static uint64_t span_times(uint64_t span_ns, uint64_t n)
 {
@@ -13,7 +13,7 @@ static uint64_t span_times(uint64_t span_ns, uint64_t n)
 	return __builtin_mul_overflow(span_ns, n, &product) ? SLU_CORE_NEVER : product;
 }
 
-/* What a switch between the two takes, as far as it was measured. */
+/* The measured time of a switch between the two. */
 static uint64_t switch_ns(const struct slu_core *core, const struct slu_core_group *group,
 			  const struct slu_core_group *asker)
 {
@@ -32,7 +32,7 @@ static uint64_t idle_end_ns(const struct slu_core *core, const struct slu_core_g
 	return slu_core_after(group->rest_ns, group->pause_ns <= wait_ns ? wait_ns : 0);
 }
 
-/* It waits for bytes that others keep, and one of them perhaps for its turn (rule 26). */
+/* The group waits for bytes that others keep, and one of these may wait for its turn (rule 26). */
 static uint64_t vain_end_ns(const struct slu_core *core, const struct slu_core_group *group)
 {
 	if (!group->is_overgrown || !group->is_lacking || group->why.kind != SLU_CORE_WHY_BYTES)

@@ -6,28 +6,12 @@
 #include "core/group.h"
 #include "core/send.h"
 
-#define CROWD_PARTS	 4 /* so much of the device must be unable to move: one part in these */
+#define CROWD_PARTS	 4 /* unmovable bytes must reach one in so many parts of the device */
 #define GROWER_PATIENCES 6
-
-/* What the program says cannot move, as far as it holds so much. */
-static uint64_t unmovable_bytes(const struct slu_core_seat *seat)
-{
-	static const bool is_counted[_SLU_FROZEN_MAX] = {
-		[SLU_FROZEN_IMAGE] = true, [SLU_FROZEN_SVM] = true,    [SLU_FROZEN_EXPORTED] = true,
-		[SLU_FROZEN_GRAPH] = true, [SLU_FROZEN_MODULE] = true, [SLU_FROZEN_POOL] = true,
-		[SLU_FROZEN_OTHER] = true,
-	};
-	uint64_t bytes = 0;
-
-	for (unsigned why = 0; why < _SLU_FROZEN_MAX; why++)
-		if (is_counted[why])
-			bytes = slu_core_after(bytes, seat->facts.frozen_bytes[why]);
-	return SLU_MIN(bytes, seat->account.held_bytes);
-}
 
 void slu_core_grow_note(struct slu_core *core, struct slu_core_seat *seat)
 {
-	uint64_t bytes = unmovable_bytes(seat);
+	uint64_t bytes = slu_core_seat_unmovable_bytes(seat);
 
 	if (bytes > seat->unmovable_bytes) {
 		seat->is_growing = true;
@@ -37,7 +21,7 @@ void slu_core_grow_note(struct slu_core *core, struct slu_core_seat *seat)
 		seat->unmovable_bytes = bytes;
 }
 
-/* @ret_bytes: what of the group cannot move there. Return: whether that has grown lately. */
+/* @ret_bytes: the group's unmovable bytes there. Return: whether they have grown lately. */
 static bool group_grows(const struct slu_core *core, const struct slu_core_group *group,
 			unsigned device, uint64_t *ret_bytes)
 {
@@ -57,7 +41,7 @@ static bool group_grows(const struct slu_core *core, const struct slu_core_group
 	return is_growing && *ret_bytes;
 }
 
-/* It will not get on, whoever else waits: to keep others waiting would help nobody. */
+/* The group cannot go on, whichever others wait: to delay them would help no program. */
 static bool is_thwarted(const struct slu_core_group *group)
 {
 	return group->is_overgrown || group->is_parked ||
@@ -79,7 +63,7 @@ static bool may_grow(struct slu_core *core, const struct slu_core_group *group, 
 	       !is_thwarted(group) && !has_rested(core, group);
 }
 
-/* The grower of the device, if it may be so any longer. */
+/* The grower of the device, if it may stay so. */
 static struct slu_core_group *device_present_bytes(struct slu_core *core, unsigned number)
 {
 	const struct slu_core_device *device = core->devices[number];
@@ -98,7 +82,7 @@ static struct slu_core_group *device_present_bytes(struct slu_core *core, unsign
 	return group;
 }
 
-/* Of those who grow the one that has most, for it is nearest to its end; never @but. */
+/* The growing group with the most bytes, because it is nearest to its end; never @but. */
 static struct slu_core_group *grower_choose(struct slu_core *core, unsigned number,
 					    const struct slu_core_group *but)
 {

@@ -17,7 +17,7 @@ void slu_core_patience_init(struct slu_core_patience *patience)
 	patience_calm(patience);
 }
 
-/* What was had before says nothing about what is wanted now. */
+/* A grant for the last request says nothing about the present one. */
 static void forget_served(struct slu_core_group *group)
 {
 	struct slu_core_client *client;

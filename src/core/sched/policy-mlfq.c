@@ -1,51 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Multi-level feedback queue: whoever is waiting at the keyboard goes first, and nobody has to say
- * who that is. A new group is at the top. One that keeps the device busy sinks, one that mostly
- * rests rises; so an endless job finds its place below the programs that people talk to.
+ * Multi-level feedback queue: programs that a person waits for go first, without anybody naming
+ * them. A new group is at the top. A group that keeps the device busy sinks, one that mostly rests
+ * rises; so an endless job ends up below the programs that people talk to.
  *
  *   level                  0        1        2      …      levels − 1
  *   allotment T(p)         A        2 A      4 A           doubled from level to level
  *   slice S(p)             S        2 S      4 S           likewise, and at least
  *                                                          slice_min_switches switches (rule 19)
  *
- * Order: the higher level first. Among equals those come first who have waited longer than a slice,
- * by age; then who used the device least of late, where use loses half of its weight in 4 A.
+ * Order: the higher level first. Among equals, groups that have waited longer than a slice come
+ * first, by age; then the group that used the device least lately (use loses half its weight in
+ * 4 A).
  *
- * A turn is over for an equal after a slice. It is over as soon as the holder has run as long as
- * the switch to it took, or twice as long where that happens often, for somebody from a higher
- * level; and for an equal that comes back from a rest, or comes for the first time, where the
- * holder used S or more of late and it less than half of that. Without that minimum the holder
- * would pay for switches and never run a launch. For somebody from a lower level it is over when
- * the holder rests (expiry.h), or has sunk.
+ * For an equal a turn is over after a slice. It is over as soon as the holder has run as long as
+ * the switch to it took, or twice as long if that happens often, for a group of a higher level; and
+ * for an equal that returns from a rest, or is new, if the holder used S or more lately and the
+ * equal less than half of that. Without that minimum the holder would pay for switches and never
+ * run a launch. For a group of a lower level the turn is over when the holder rests (expiry.h) or
+ * has sunk.
  *
- * Levels: a group that has used T(p) sinks by one, at the bottom it stays there. It rises by one
- * when its credit reaches T(p − 1) and what it has used at this level; at the top the same, against
- * T(0), forgives what it has used. At each of these steps both counts begin anew. The credit is the
- * time that it rested, and a share R of the time that it waited. Using means device progress: a
- * program that computes on the host, or waits for a person, rests, whatever its threads do, from
- * the end of its last burst on; one that has its turn and lacks its bytes waits.
+ * Levels: a group that has used T(p) sinks by one level; at the bottom it stays. It rises by one
+ * when its credit reaches both T(p − 1) and what it has used at this level; at the top the same
+ * rule, with T(0), forgives what it has used. Each of these steps resets both counts. The credit is
+ * the time that the group rested, and a share R of the time that it waited. Use means device
+ * progress: a program that computes on the host or waits for a person rests from the end of its
+ * last burst on, whatever its threads do; one that has its turn and lacks its bytes waits.
  *
- * Where a person has said so (priority), a group begins at the bottom and not at the top, or stays
- * at the top whatever it uses. The rest is as for all: one of low priority rises when it rests, and
- * nobody starves below one that stays at the top.
+ * With a priority set by a person, a group begins at the bottom instead of the top, or stays at the
+ * top whatever it uses. All else is the same: a group of low priority rises when it rests, and no
+ * group starves below one that stays at the top.
  *
  * It follows that
- *  * a group that uses the device less than a third of the time, in bursts that are short beside
- *    A, stays at the top: it has earned A and as much as it used before it has used A;
- *  * R = min(wait_percent, 1 / (n + 1)) for n equals: those who only wait for each other use one
+ *  * a group that uses the device less than a third of the time, in bursts that are short compared
+ *    with A, stays at the top: it has earned A and as much as it used before it has used A;
+ *  * R = min(wait_percent, 1 / (n + 1)) for n equals: groups that only wait for each other use one
  *    part while they wait n − 1, earn less than they use, and stay where they are;
- *  * nobody starves: a group that waits at level p, whoever else there is, is at the top after at
- *    most A (2^(p + 1) − 1) / R, has its place by age there after one more slice, and then waits
- *    only for those who came before it, one slice, drain and switch each.
+ *  * no group starves: one that waits at level p, whichever others there are, is at the top after
+ *    at most A (2^(p + 1) − 1) / R, is ordered by age after one more slice, and then waits only for
+ *    the groups before it, one slice, drain and switch each.
  *
  * With A = 8 s and R = 1/2 the first part of that bound is 8 minutes for a lonely job at the bottom
  * of five levels; it takes programs that keep the device busy in turns, each of them resting two
  * thirds of its time, to make it wait so long.
  *
- * The rules are those of Nixie's scheduler, less its limits on how often a level may change, which
- * the counts that begin anew give already.
+ * The rules are those of Nixie's scheduler without its limits on how often a level may change: the
+ * reset of the counts has that effect already.
  */
 
 #include "base/util.h"
@@ -63,7 +64,7 @@ static struct slu_mlfq_state *state_of(const struct slu_core_group *group)
 	return group->policy_state;
 }
 
-/* Saturates: what is beyond all time is never. */
+/* Saturates at SLU_CORE_NEVER. */
 static uint64_t span_doubled(uint64_t span_ns, unsigned times)
 {
 	return times < 64 && span_ns <= SLU_CORE_NEVER >> times ? span_ns << times : SLU_CORE_NEVER;
@@ -86,7 +87,7 @@ static void mlfq_begin(struct slu_core_group *group, const struct slu_core_confi
 	group->level = group->priority == SLU_CORE_PRIORITY_LOW ? level_bottom(config) : 0;
 }
 
-/* Parting and uniting is no way to the top: the lower level is that of both. */
+/* A split and a reunion must not lead to the top: both groups get the lower level. */
 static void mlfq_unite(struct slu_core_group *to, const struct slu_core_group *from)
 {
 	if (from->level <= to->level)
@@ -96,7 +97,7 @@ static void mlfq_unite(struct slu_core_group *to, const struct slu_core_group *f
 	state_of(to)->credit_ns = state_of(from)->credit_ns;
 }
 
-/* A group may be lower than there are levels now: the setting can change. */
+/* A group may be below the lowest level: the setting can change. */
 static unsigned level_of(const struct slu_core_group *group, const struct slu_core_config *config)
 {
 	return SLU_MIN(group->level, level_lowest(group, config));
@@ -112,7 +113,7 @@ static uint64_t wait_percent(size_t n_equals, const struct slu_core_config *conf
 	return SLU_MIN(config->wait_percent, 100 / (n_equals + 1));
 }
 
-/* The credit with which the group rises, or is forgiven at the top. */
+/* The credit at which the group rises, or its use is forgiven at the top. */
 static uint64_t goal_ns(const struct slu_core_group *group, const struct slu_core_config *config)
 {
 	unsigned level = level_of(group, config);
@@ -121,7 +122,7 @@ static uint64_t goal_ns(const struct slu_core_group *group, const struct slu_cor
 			      state_of(group)->used_ns);
 }
 
-/* How long the group must spend its time so until its counts begin anew. */
+/* How long the group must spend its time like this until its counts are reset. */
 static uint64_t remaining_ns(const struct slu_core_group *group, enum slu_core_spent spent,
 			     size_t n_equals, const struct slu_core_config *config)
 {
@@ -155,10 +156,7 @@ static void mlfq_spend(struct slu_core_group *group, enum slu_core_spent spent, 
 				span_ns % 100 * wait_percent(n_equals, config) / 100);
 }
 
-/*
- * What was used loses half of its weight in each window of so long, about; so it cannot be more
- * than two windows.
- */
+/* Use loses about half its weight in each window, so it cannot exceed two windows. */
 static uint64_t window_ns(const struct slu_core_config *config)
 {
 	return span_doubled(SLU_MAX(config->allotment_ns, 1u), WINDOW_LEVEL);
@@ -209,7 +207,7 @@ static void mlfq_count(struct slu_core_group *group, enum slu_core_spent spent, 
 		else if (group->level)
 			group->level--;
 		else
-			return; /* at the top, and nothing is held against it */
+			return; /* at the top with no use to forgive */
 	}
 	mlfq_spend(group, spent, span_ns, n_equals, config);
 }
@@ -251,8 +249,8 @@ static uint64_t length_ns(const struct slu_core_group *group, const struct slu_c
 }
 
 /*
- * By far, so that two who use much the same do not interrupt each other in turn; nor is one that
- * has only begun interrupted by everybody who begins after it.
+ * Much less, so that two groups with similar use do not interrupt each other in turn, and so that
+ * each newcomer does not interrupt the one before it.
  */
 static bool mlfq_interrupts(const struct slu_core_group *asker, const struct slu_core_group *holder,
 			    const struct slu_core_config *config)

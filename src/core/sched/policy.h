@@ -62,8 +62,8 @@ struct slu_core_policy {
 			      const struct slu_core_config *config);
 
 	/**
-	 * @count: @group spent @span_ns in this way; @n_equals groups of its level, itself
-	 * included, want the device. NULL for a policy that remembers nothing.
+	 * @count: @group spent @span_ns in this way; while it waited, @n_equals groups of its
+	 * level, itself included, wanted the device. NULL for a policy that remembers nothing.
 	 */
 	void (*count)(struct slu_core_group *group, enum slu_core_spent spent, uint64_t span_ns,
 		      size_t n_equals, const struct slu_core_config *config);

@@ -39,20 +39,19 @@ static size_t n_groups(const struct slu_core *core, unsigned device)
 	return n;
 }
 
-/* The first in the policy's order that waits there; or NULL. */
+/* The first waiting group in the timeline of the device, or NULL. */
 static const struct slu_core_group *device_waiter(const struct slu_core *core, unsigned device)
 {
 	const struct slu_core_group *group, *first = NULL;
 
 	TAILQ_FOREACH (group, &core->groups, link)
 		if (group->state == SLU_CORE_WAITING && !group->is_parked &&
-		    slu_core_group_uses(group, device) &&
-		    (!first || core->policy->precedes(group, first)))
+		    slu_core_group_uses(group, device) && (!first || group->place < first->place))
 			first = group;
 	return first;
 }
 
-static const struct slu_core_group *device_holder(const struct slu_core *core, unsigned device)
+const struct slu_core_group *slu_core_sharing_holder(const struct slu_core *core, unsigned device)
 {
 	const struct slu_core_group *group, *oldest = NULL;
 
@@ -60,6 +59,19 @@ static const struct slu_core_group *device_holder(const struct slu_core *core, u
 		if (!slu_core_group_is_at_rest(group) && slu_core_group_uses(group, device) &&
 		    (!oldest || group->granted_ns < oldest->granted_ns))
 			oldest = group;
+	return oldest;
+}
+
+const struct slu_core_group *slu_core_sharing_awaited(const struct slu_core *core,
+						      const struct slu_core_group *group)
+{
+	const struct slu_core_group *other, *oldest = NULL;
+
+	TAILQ_FOREACH (other, &core->groups, link)
+		if (other != group && !slu_core_group_is_at_rest(other) &&
+		    slu_core_group_shares(other, group) &&
+		    (!oldest || other->granted_ns < oldest->granted_ns))
+			oldest = other;
 	return oldest;
 }
 
@@ -75,7 +87,7 @@ static bool lacks_memory(const struct slu_core_group *group)
 	       group->why.kind == SLU_CORE_WHY_PINNED;
 }
 
-/* Why a turn that could be over for @asker by its length is not. */
+/* Why a turn that is long enough to end for @asker goes on. */
 static void describe_length(const struct slu_core *core, const struct slu_core_group *group,
 			    const struct slu_core_group *asker, char *ret_text, size_t size)
 {
@@ -100,7 +112,7 @@ void slu_core_sharing_describe(const struct slu_core *core, unsigned device, cha
 			       size_t size)
 {
 	const struct slu_core_group *asker = device_waiter(core, device),
-				    *group = device_holder(core, device);
+				    *group = slu_core_sharing_holder(core, device);
 
 	ret_text[0] = '\0';
 	if (!asker && n_groups(core, device) && device_fits(core, device)) {

@@ -9,7 +9,7 @@
 #include "core/sched/turns.h"
 #include "core/send.h"
 
-#define OWN_IDS (UINT64_C(1) << 63) /* numbers of our own begin here; any that is free will do */
+#define OWN_IDS (UINT64_C(1) << 63) /* our own group numbers begin here; any free one will do */
 
 static uint64_t free_id(const struct slu_core *core, const struct slu_core_client *client)
 {
@@ -28,7 +28,7 @@ static bool has_turn(const struct slu_core_client *client)
 	return false;
 }
 
-/* The new group begins where the old one is with its turn, as far as its only member has one. */
+/* The new group continues the old one's turn, as far as its only member has one. */
 static void take_along(struct slu_core *core, const struct slu_core_group *from,
 		       struct slu_core_group *to)
 {
@@ -65,7 +65,7 @@ static void client_split(struct slu_core *core, struct slu_core_client *client, 
 				    "%s is split from %s: %s", client->name, name, why);
 	if (entry)
 		entry->group = to->id;
-	/* the line of an orphan may know of devices that are not there now: it stays as it is */
+	/* an orphan's line may name devices that do not exist now: it stays as it is */
 	if (client->standing != SLU_CORE_ORPHAN)
 		slu_core_send_line(core, client);
 
@@ -90,7 +90,7 @@ int slu_core_split(struct slu_core *core, uint64_t now_ns, uint64_t client_id)
 	return 0;
 }
 
-/* What the seat keeps others of its group from having there. */
+/* The bytes of the seat that the others of its group cannot have there. */
 static uint64_t client_claim(const struct slu_core_seat *seat, int device)
 {
 	bool is_there = device == SLU_CORE_PLAN_PINNED ? seat->mode == SLU_MODE_MAPPED
@@ -99,7 +99,7 @@ static uint64_t client_claim(const struct slu_core_seat *seat, int device)
 	return is_there ? SLU_MAX(slu_core_seat_beside_bytes(seat), seat->account.held_bytes) : 0;
 }
 
-/* Return: NULL if nobody else of the group is in its way. */
+/* Return: NULL if no other member of the group has bytes there. */
 static struct slu_core_client *client_choose(const struct slu_core_group *group, int device)
 {
 	struct slu_core_client *client, *chosen = NULL;
@@ -136,7 +136,7 @@ static bool is_unfit(struct slu_core *core, struct slu_core_group *group,
 {
 	struct slu_core_plan plan = { .plus = group, .percent = 100, .is_alone = true };
 
-	/* what it wants counts here, not what it holds; whether it still is one is seen anew */
+	/* requests count here, not held bytes; whether the group is overgrown is decided anew */
 	group->is_overgrown = false;
 	if (!slu_core_plan_make(core, &plan, ret_shortage))
 		return false;
@@ -147,7 +147,7 @@ static bool is_unfit(struct slu_core *core, struct slu_core_group *group,
 						    core->config.patience_ns / 2));
 }
 
-/* On @device the commands that wait fit, but not what they and those before them name in turn. */
+/* The waiting commands fit on @device, but not the working sets of the members together. */
 static bool is_crowded_on(const struct slu_core *core, const struct slu_core_group *group,
 			  unsigned device)
 {
@@ -167,7 +167,7 @@ static bool is_crowded_on(const struct slu_core *core, const struct slu_core_gro
 	return need <= device_bytes && working > device_bytes;
 }
 
-/* The same bytes would move for ever. */
+/* Without a split the same bytes would move for ever. */
 static bool is_crowded(struct slu_core *core, struct slu_core_group *group,
 		       struct slu_core_shortage *ret_shortage)
 {
@@ -185,7 +185,7 @@ static bool is_crowded(struct slu_core *core, struct slu_core_group *group,
 	return slu_core_is_due(core, slu_core_after(group->crowd_ns, core->config.need_window_ns));
 }
 
-/* The bytes that the client keeps the others of its group from having there. */
+/* The bytes of the client that the others of its group cannot have there. */
 static uint64_t group_claims(const struct slu_core_client *client, int device)
 {
 	uint64_t bytes = 0;
@@ -196,8 +196,8 @@ static uint64_t group_claims(const struct slu_core_client *client, int device)
 }
 
 /*
- * Others keep what cannot move, and leave too little for all members, but enough for some: they
- * need not wait for each other. If that is no better it stays together and waits.
+ * Other groups keep unmovable bytes and leave too little for all members, but enough for some,
+ * which need not wait for the rest. If a split would not help, the group stays together and waits.
  */
 static bool is_kept_out(struct slu_core *core, struct slu_core_group *group,
 			struct slu_core_shortage *ret_shortage)
@@ -229,7 +229,7 @@ static bool group_may_split(const struct slu_core_group *group)
 	       !group->is_parked && !slu_core_group_is_single(group);
 }
 
-/* Return: the group of its run, if it was split from one that is still there; or NULL. */
+/* Return: the group of its run, if it was split from one that still exists; or NULL. */
 static struct slu_core_group *group_origin(const struct slu_core *core,
 					   const struct slu_core_group *group)
 {
@@ -240,7 +240,7 @@ static struct slu_core_group *group_origin(const struct slu_core *core,
 	return slu_core_group_find(core, client->run);
 }
 
-/* Side by side, with what they needed lately, and beside what others keep. */
+/* Side by side, with their recent needs, next to what others keep. */
 static bool fit_together(struct slu_core *core, struct slu_core_group *a, struct slu_core_group *b)
 {
 	struct slu_core_plan plan = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * When a turn is over: for a holder that rests, and for one that is cut short again and again. Each
- * program needs 60 of 100, and a switch takes 20 ms.
+ * When a turn is over: for a holder that rests, and for one that is repeatedly cut short. Each
+ * program needs 60 of 100 MiB, and a switch takes 20 ms.
  */
 
 #include "core/test-script.h"
@@ -25,7 +25,7 @@ static void begin(struct script *s, const char *policy)
 	script_join_plain(s, 2, SLU_MODE_ALL);
 }
 
-/* Whoever of the two gives way does so, and the other one is ready after a switch. */
+/* @from gives way, and @to is ready after a switch. */
 static void change_over(struct script *s, uint64_t from, uint64_t to, bool from_is_runnable)
 {
 	assert_int_equal(script_state(s, from), SLU_CORE_DRAINING);
@@ -38,7 +38,7 @@ static void change_over(struct script *s, uint64_t from, uint64_t to, bool from_
 	script_forget(s);
 }
 
-/* 1 has computed for long, and 2 has the turn; a switch was measured for both. */
+/* 1 has computed for long, and 2 has the turn; the switch of both was measured. */
 static void give_turn_to_two(struct script *s, const char *policy)
 {
 	begin(s, policy);
@@ -86,7 +86,7 @@ static void test_pauses_shorter_than_a_switch_end_no_turn(void **state)
 	script_end(&s);
 }
 
-/* It talks to a person: nobody waits for its next question. */
+/* It talks to a person: no program waits for the next question. */
 static void test_a_holder_whose_last_pause_was_long_is_not_waited_for(void **state)
 {
 	struct script s;
@@ -104,7 +104,7 @@ static void test_a_holder_whose_last_pause_was_long_is_not_waited_for(void **sta
 	script_end(&s);
 }
 
-static void test_somebody_urgent_does_not_wait_for_one_that_rests(void **state)
+static void test_an_urgent_program_does_not_wait_for_a_resting_holder(void **state)
 {
 	struct script s;
 
@@ -120,7 +120,7 @@ static void test_somebody_urgent_does_not_wait_for_one_that_rests(void **state)
 	script_end(&s);
 }
 
-/* Return: how long 1, below 2, is left alone when 2 wants the device as soon as 1 has it. */
+/* Return: how long 1, on a lower level than 2, runs when 2 wants the device as soon as 1 has it. */
 static uint64_t cut_short(struct script *s)
 {
 	uint64_t ms = 0;
@@ -138,7 +138,7 @@ static uint64_t cut_short(struct script *s)
 	return ms;
 }
 
-static void test_who_is_cut_short_is_left_alone_for_longer_next_time(void **state)
+static void test_a_holder_that_was_cut_short_runs_longer_next_time(void **state)
 {
 	struct script s;
 
@@ -189,9 +189,9 @@ int main(void)
 		cmocka_unit_test(test_a_holder_that_rests_keeps_its_turn_for_a_switch),
 		cmocka_unit_test(test_pauses_shorter_than_a_switch_end_no_turn),
 		cmocka_unit_test(test_a_holder_whose_last_pause_was_long_is_not_waited_for),
-		cmocka_unit_test(test_somebody_urgent_does_not_wait_for_one_that_rests),
+		cmocka_unit_test(test_an_urgent_program_does_not_wait_for_a_resting_holder),
 		cmocka_unit_test(test_held_time_and_used_time_differ),
-		cmocka_unit_test(test_who_is_cut_short_is_left_alone_for_longer_next_time),
+		cmocka_unit_test(test_a_holder_that_was_cut_short_runs_longer_next_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

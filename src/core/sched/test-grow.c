@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Programs that take memory which cannot move, one MiB after the other, on a device of 100. */
+/* Programs that take unmovable memory, one MiB after the other, on a device of 100. */
 
 #include "core/test-script.h"
 
-/* It has its turn, and has taken @mib by now, all of which must stay. */
+/* The program has its turn and has taken @mib so far, all unmovable. */
 static void grow(struct script *s, uint64_t client, uint64_t mib)
 {
 	script_want(s, client, 0, mib, true);
@@ -26,7 +26,7 @@ static void begin(struct script *s, unsigned n)
 	}
 }
 
-/* Three that have 8 each and go on growing: 2 is the first to have 10. */
+/* Three programs that have 8 each and go on growing: 2 is the first to have 10. */
 static void begin_growing(struct script *s)
 {
 	begin(s, 3);
@@ -37,7 +37,7 @@ static void begin_growing(struct script *s)
 	script_rest(s, 3, 0, true, 8);
 }
 
-static void test_while_little_cannot_move_all_grow(void **state)
+static void test_all_grow_while_little_is_unmovable(void **state)
 {
 	struct script s;
 
@@ -51,7 +51,7 @@ static void test_while_little_cannot_move_all_grow(void **state)
 	script_end(&s);
 }
 
-static void test_then_one_grows_and_the_others_wait_at_rest(void **state)
+static void test_one_grows_and_the_others_wait_at_rest(void **state)
 {
 	struct script s;
 
@@ -79,7 +79,7 @@ static void test_then_one_grows_and_the_others_wait_at_rest(void **state)
 	script_end(&s);
 }
 
-static void test_one_that_does_not_grow_is_not_kept_waiting(void **state)
+static void test_a_program_that_does_not_grow_is_not_delayed(void **state)
 {
 	struct script s;
 
@@ -122,7 +122,7 @@ static void test_a_grower_without_end_gives_way_in_the_end(void **state)
 	(void)state;
 	begin_growing(&s);
 	for (uint64_t i = 0; script_state(&s, 2) == SLU_CORE_RUNNING && ms < 60000; i++) {
-		/* it frees most of it now and then, so that some bytes are always free */
+		/* it frees most of its memory now and then, so that some bytes are always free */
 		if (i % 8 == 0)
 			script_freeze(&s, 2, 1);
 		grow(&s, 2, 10 + i % 8);
@@ -134,8 +134,8 @@ static void test_a_grower_without_end_gives_way_in_the_end(void **state)
 	script_end(&s);
 }
 
-/* It would need more than the others leave: all of them wait then as ever, and one is denied. */
-static void test_a_grower_that_cannot_get_on_keeps_nobody_waiting(void **state)
+/* It would need more than the others leave: then all wait as usual, and one is denied. */
+static void test_a_grower_that_cannot_go_on_delays_no_program(void **state)
 {
 	struct script s;
 
@@ -153,12 +153,12 @@ static void test_a_grower_that_cannot_get_on_keeps_nobody_waiting(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_while_little_cannot_move_all_grow),
-		cmocka_unit_test(test_then_one_grows_and_the_others_wait_at_rest),
-		cmocka_unit_test(test_one_that_does_not_grow_is_not_kept_waiting),
+		cmocka_unit_test(test_all_grow_while_little_is_unmovable),
+		cmocka_unit_test(test_one_grows_and_the_others_wait_at_rest),
+		cmocka_unit_test(test_a_program_that_does_not_grow_is_not_delayed),
 		cmocka_unit_test(test_a_grower_that_stops_growing_or_rests_lets_the_others_in),
 		cmocka_unit_test(test_a_grower_without_end_gives_way_in_the_end),
-		cmocka_unit_test(test_a_grower_that_cannot_get_on_keeps_nobody_waiting),
+		cmocka_unit_test(test_a_grower_that_cannot_go_on_delays_no_program),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

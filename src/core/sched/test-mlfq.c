@@ -15,7 +15,7 @@
 #define EACH_MIB 60
 #define TICK_MS	 5
 
-static void test_what_is_used_sinks_and_what_rests_rises(void **state)
+static void test_using_sinks_and_resting_rises(void **state)
 {
 	/* allotments 100, 200, 400 */
 	static const struct {
@@ -157,7 +157,7 @@ static void test_the_higher_level_goes_first(void **state)
 	assert_true(policy->precedes(&top, &young_top));
 }
 
-static void test_equals_go_by_use_and_those_who_waited_long_by_age(void **state)
+static void test_equals_are_ordered_by_use_and_after_a_long_wait_by_age(void **state)
 {
 	const struct slu_core_policy *policy = slu_core_policy_find("mlfq");
 	const struct slu_core_config config = {
@@ -177,7 +177,7 @@ static void test_equals_go_by_use_and_those_who_waited_long_by_age(void **state)
 	assert_true(policy->precedes(&heavy, &light));
 	policy->count(&light, SLU_CORE_SPENT_WAITING, 51, 1, &config);
 	assert_true(policy->precedes(&heavy, &light));
-	/* use is forgotten in the end */
+	/* use is forgotten after a while */
 	assert_true(of_heavy.recent_ns > 70);
 	policy->count(&heavy, SLU_CORE_SPENT_RESTING, 4000, 1, &config);
 	assert_int_equal(of_heavy.recent_ns, 0);
@@ -191,7 +191,7 @@ struct actor {
 	bool is_resting;
 	uint64_t silent_ms;  /* it rests, and will say so then */
 	uint64_t wanted_ms;  /* since when it waits */
-	uint64_t longest_ms; /* wait from wanting to running */
+	uint64_t longest_ms; /* from wanting to running */
 	uint64_t ran_ms;
 };
 
@@ -200,7 +200,7 @@ struct scene {
 	struct actor actors[SCRIPT_CLIENTS];
 	unsigned n;
 	uint64_t now_ms;
-	uint64_t idle_ms; /* IDLE is said so long after a burst */
+	uint64_t idle_ms; /* IDLE is reported this long after a burst */
 };
 
 static void scene_config(struct slu_core_config *ret_config)
@@ -222,7 +222,7 @@ static void scene_begin(struct scene *scene, const struct slu_core_config *confi
 	script_begin(&scene->s, config, 100);
 }
 
-/* Return: its id, which counts from 1. */
+/* Return: the program's id, which counts from 1. */
 static unsigned scene_add(struct scene *scene, uint64_t burst_ms, uint64_t rest_ms)
 {
 	struct actor *actor = &scene->actors[++scene->n];
@@ -290,7 +290,7 @@ static unsigned level(const struct scene *scene, unsigned id)
 	return script_group(&scene->s, id).level;
 }
 
-static void test_who_talks_goes_before_who_computes_for_ever(void **state)
+static void test_a_talker_goes_before_an_endless_job(void **state)
 {
 	struct slu_core_config config;
 	struct scene scene;
@@ -314,7 +314,7 @@ static void test_who_talks_goes_before_who_computes_for_ever(void **state)
 	script_end(&scene.s);
 }
 
-static void test_equals_that_compute_for_ever_stay_equals(void **state)
+static void test_endless_jobs_stay_equals(void **state)
 {
 	struct slu_core_config config;
 	struct scene scene;
@@ -336,8 +336,8 @@ static void test_equals_that_compute_for_ever_stay_equals(void **state)
 	script_end(&scene.s);
 }
 
-/* Both are at the bottom; one of them has used the device for long, and has its turn. */
-static void test_who_returns_from_rest_goes_before_an_equal_that_used_more(void **state)
+/* Both are at the bottom; one used the device for long, and has its turn. */
+static void test_a_program_back_from_rest_goes_before_an_equal_that_used_more(void **state)
 {
 	struct slu_core_config config;
 	struct scene scene;
@@ -367,7 +367,7 @@ static void test_who_returns_from_rest_goes_before_an_equal_that_used_more(void 
 	script_end(&scene.s);
 }
 
-static void test_who_uses_less_than_a_third_stays_at_the_top(void **state)
+static void test_a_program_that_uses_less_than_a_third_stays_at_the_top(void **state)
 {
 	struct slu_core_config config;
 
@@ -387,8 +387,8 @@ static void test_who_uses_less_than_a_third_stays_at_the_top(void **state)
 	}
 }
 
-/* It says late that it rests, and has rested since the end of its burst. */
-static void test_what_passes_before_it_says_idle_is_rest(void **state)
+/* It reports late that it rests, and has rested since the end of its burst. */
+static void test_the_time_before_a_late_idle_counts_as_rest(void **state)
 {
 	struct slu_core_config config;
 	struct scene scene;
@@ -405,7 +405,7 @@ static void test_what_passes_before_it_says_idle_is_rest(void **state)
 	}
 	script_end(&scene.s);
 
-	/* one that computes sinks all the same */
+	/* a program that computes sinks nevertheless */
 	scene_begin(&scene, &config);
 	id = scene_add(&scene, 1000, 0);
 	scene_play(&scene, 2000);
@@ -413,7 +413,7 @@ static void test_what_passes_before_it_says_idle_is_rest(void **state)
 	script_end(&scene.s);
 }
 
-static void test_who_has_its_turn_and_lacks_its_bytes_does_not_sink(void **state)
+static void test_a_holder_that_lacks_its_bytes_does_not_sink(void **state)
 {
 	struct slu_msg_hello hello = script_hello(SLU_MODE_LAUNCH, 1);
 	struct slu_core_config config;
@@ -423,7 +423,7 @@ static void test_who_has_its_turn_and_lacks_its_bytes_does_not_sink(void **state
 	scene_config(&config);
 	script_begin(&s, &config, 100);
 	script_join_plain(&s, 1, SLU_MODE_LAUNCH);
-	/* somebody keeps 40 that cannot move */
+	/* another program keeps 40 unmovable MiB */
 	hello.devices[0].held_bytes = hello.devices[0].floor_bytes = MIB(40);
 	script_join(&s, 2, 2, &hello);
 	script_want_min(&s, 1, 50, 90);
@@ -435,7 +435,7 @@ static void test_who_has_its_turn_and_lacks_its_bytes_does_not_sink(void **state
 	assert_int_equal(script_state(&s, 1), SLU_CORE_RUNNING);
 	assert_true(script_account(&s, 1, 0).held_bytes < MIB(65));
 	assert_int_equal(script_group(&s, 1).level, 0);
-	/* what was missing comes: from here on it uses the device */
+	/* the missing bytes come: from here on it uses the device */
 	script_want_min(&s, 1, 50, 90);
 	script_pass(&s, 2000);
 	assert_int_equal(script_state(&s, 1), SLU_CORE_RUNNING);
@@ -469,7 +469,7 @@ static uint64_t starve(uint64_t wait_percent, unsigned n_talkers, uint64_t burst
 	return longest;
 }
 
-static void test_nobody_waits_longer_than_the_bound(void **state)
+static void test_no_program_waits_longer_than_the_bound(void **state)
 {
 	uint64_t worst = 0;
 
@@ -486,7 +486,7 @@ static void test_nobody_waits_longer_than_the_bound(void **state)
 			assert_true(longest <= bound);
 			worst = SLU_MAX(worst, longest);
 		}
-	/* the bound is about something: without ageing there is none */
+	/* the bound is not trivial: without ageing there is none */
 	assert_true(worst > 1000);
 	assert_true(starve(0, 5, 20, 18000) > 17000);
 }
@@ -495,8 +495,9 @@ static void test_the_timeline_follows_the_levels(void **state)
 {
 	struct slu_core_config config;
 	struct scene scene;
-	uint64_t groups[4], turns[4];
+	struct slu_core_turn_view turns[3];
 	unsigned endless, second, fresh;
+	size_t cursor = 0;
 
 	(void)state;
 	scene_config(&config);
@@ -509,15 +510,17 @@ static void test_the_timeline_follows_the_levels(void **state)
 		second = 1;
 	}
 	fresh = scene_add(&scene, 20, 100);
-	assert_int_equal(slu_core_timeline(scene.s.core, groups, turns, 4), 2);
-	assert_int_equal(groups[0], fresh);
-	assert_int_equal(groups[1], second);
-	assert_int_equal(turns[0], MS(40));
-	assert_int_equal(turns[1], MS(640));
+	for (unsigned i = 0; i < 3; i++)
+		assert_true(slu_core_timeline(scene.s.core, 0, &cursor, &turns[i]));
+	assert_int_equal(turns[0].group, endless);
+	assert_int_equal(turns[1].group, fresh);
+	assert_int_equal(turns[2].group, second);
+	assert_int_equal(turns[1].length_ns, MS(40));
+	assert_int_equal(turns[2].length_ns, MS(640));
 	script_end(&scene.s);
 }
 
-static void test_time_in_the_park_counts_for_nothing(void **state)
+static void test_parked_time_does_not_count(void **state)
 {
 	struct slu_core_config config;
 	struct scene scene;
@@ -534,7 +537,7 @@ static void test_time_in_the_park_counts_for_nothing(void **state)
 	script_end(&scene.s);
 }
 
-static void test_priority_says_where_a_program_begins(void **state)
+static void test_priority_decides_where_a_program_begins(void **state)
 {
 	struct slu_core_config config;
 	unsigned low, high, normal;
@@ -557,7 +560,7 @@ static void test_priority_says_where_a_program_begins(void **state)
 	assert_int_equal(level(&scene, high), 0);
 	assert_true(level(&scene, normal) > 0);
 
-	/* another one of the same group can lift it, and cannot lower it */
+	/* another member of the group can raise it, and cannot lower it */
 	scene.s.priority = SLU_CORE_PRIORITY_LOW;
 	script_join(&scene.s, 10, high, &hello);
 	assert_int_equal(level(&scene, high), 0);
@@ -572,7 +575,7 @@ static void scene_configure(struct scene *scene, const struct slu_core_config *c
 	assert_int_equal(slu_core_configure(scene->s.core, MS(scene->now_ms), config), 0);
 }
 
-static void test_a_change_of_the_policy_forgets_what_it_knew(void **state)
+static void test_a_change_of_policy_forgets_the_levels(void **state)
 {
 	struct slu_core_config config;
 	struct scene scene;
@@ -591,7 +594,7 @@ static void test_a_change_of_the_policy_forgets_what_it_knew(void **state)
 	config.policy = "rr";
 	scene_configure(&scene, &config);
 	scene_play(&scene, 1000);
-	assert_int_equal(level(&scene, endless), 0); /* it has no levels */
+	assert_int_equal(level(&scene, endless), 0); /* this policy has no levels */
 	assert_int_equal(level(&scene, low), 0);
 	config.policy = "mlfq";
 	scene_configure(&scene, &config);
@@ -605,22 +608,22 @@ static void test_a_change_of_the_policy_forgets_what_it_knew(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_is_used_sinks_and_what_rests_rises),
+		cmocka_unit_test(test_using_sinks_and_resting_rises),
 		cmocka_unit_test(test_a_change_comes_when_it_was_announced),
 		cmocka_unit_test(test_when_a_turn_is_over),
 		cmocka_unit_test(test_the_higher_level_goes_first),
-		cmocka_unit_test(test_equals_go_by_use_and_those_who_waited_long_by_age),
-		cmocka_unit_test(test_who_talks_goes_before_who_computes_for_ever),
-		cmocka_unit_test(test_equals_that_compute_for_ever_stay_equals),
-		cmocka_unit_test(test_who_returns_from_rest_goes_before_an_equal_that_used_more),
-		cmocka_unit_test(test_who_uses_less_than_a_third_stays_at_the_top),
-		cmocka_unit_test(test_what_passes_before_it_says_idle_is_rest),
-		cmocka_unit_test(test_who_has_its_turn_and_lacks_its_bytes_does_not_sink),
-		cmocka_unit_test(test_nobody_waits_longer_than_the_bound),
+		cmocka_unit_test(test_equals_are_ordered_by_use_and_after_a_long_wait_by_age),
+		cmocka_unit_test(test_a_talker_goes_before_an_endless_job),
+		cmocka_unit_test(test_endless_jobs_stay_equals),
+		cmocka_unit_test(test_a_program_back_from_rest_goes_before_an_equal_that_used_more),
+		cmocka_unit_test(test_a_program_that_uses_less_than_a_third_stays_at_the_top),
+		cmocka_unit_test(test_the_time_before_a_late_idle_counts_as_rest),
+		cmocka_unit_test(test_a_holder_that_lacks_its_bytes_does_not_sink),
+		cmocka_unit_test(test_no_program_waits_longer_than_the_bound),
 		cmocka_unit_test(test_the_timeline_follows_the_levels),
-		cmocka_unit_test(test_time_in_the_park_counts_for_nothing),
-		cmocka_unit_test(test_priority_says_where_a_program_begins),
-		cmocka_unit_test(test_a_change_of_the_policy_forgets_what_it_knew),
+		cmocka_unit_test(test_parked_time_does_not_count),
+		cmocka_unit_test(test_priority_decides_where_a_program_begins),
+		cmocka_unit_test(test_a_change_of_policy_forgets_the_levels),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

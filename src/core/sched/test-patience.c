@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Who does not fit, by script: when it is told, and what keeps it from being told. The device says
- * 100 MiB and has less; the patience is 5 s. In mode LAUNCH a program holds what its command needs
- * as soon as the driver is asked for it, so that its turn seems to begin each time.
+ * Programs that do not fit, by script: when they are denied, and what prevents it. The device
+ * reports 100 MiB and has less; the patience is 5 s. In mode LAUNCH a program holds what its
+ * command needs as soon as it asks the driver for it, so that its turn seems to begin each time.
  */
 
 #include "core/test-script.h"
@@ -34,7 +34,7 @@ static void tell_served(struct script *s, uint64_t client, uint32_t n_served)
 	script_step(s);
 }
 
-/* A LAUNCH program asks the driver for all that it may hold, and has HAS at most. */
+/* A LAUNCH program asks the driver for all that it may hold, and gets at most HAS. */
 static void reach(struct script *s, uint64_t client)
 {
 	for (unsigned i = 0; i < 8 && script_account(s, client, 0).is_pending; i++) {
@@ -48,7 +48,7 @@ static void reach(struct script *s, uint64_t client)
 	}
 }
 
-/* Program 1, which never fits, beside program 2, which takes turns with it, for @ms. */
+/* Program 1, which never fits, takes turns with program 2, for @ms. */
 static void alternate(struct script *s, uint64_t ms)
 {
 	for (uint64_t i = 0; i < ms && !script_find(s, 1, SLU_MSG_DENY); i += 20) {
@@ -89,7 +89,7 @@ static void test_a_repeated_refusal_is_denied(void **state)
 	script_end(&s);
 }
 
-static void test_who_was_served_has_all_its_patience_again(void **state)
+static void test_a_served_program_has_its_whole_patience_again(void **state)
 {
 	struct script s;
 
@@ -109,7 +109,7 @@ static void test_who_was_served_has_all_its_patience_again(void **state)
 	script_end(&s);
 }
 
-static void test_a_wish_that_was_given_up_counts_no_more(void **state)
+static void test_a_withdrawn_request_no_longer_counts(void **state)
 {
 	struct script s;
 
@@ -129,7 +129,7 @@ static void test_a_wish_that_was_given_up_counts_no_more(void **state)
 	script_end(&s);
 }
 
-/* Others were refused while it waited; it has not seen yet what it would get itself. */
+/* Others were refused while it waited; it has not tried yet what the driver would give it. */
 static void test_no_group_is_denied_before_it_has_tried(void **state)
 {
 	struct slu_core_config config;
@@ -169,8 +169,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_repeated_refusal_is_denied),
-		cmocka_unit_test(test_who_was_served_has_all_its_patience_again),
-		cmocka_unit_test(test_a_wish_that_was_given_up_counts_no_more),
+		cmocka_unit_test(test_a_served_program_has_its_whole_patience_again),
+		cmocka_unit_test(test_a_withdrawn_request_no_longer_counts),
 		cmocka_unit_test(test_no_group_is_denied_before_it_has_tried),
 	};
 

@@ -80,7 +80,7 @@ static void test_how_long_a_turn_is_expected(void **state)
 	assert_int_equal(fifo->length_ns(&known, &config), 500);
 }
 
-static void test_policies_have_names_of_their_own(void **state)
+static void test_policy_names_are_unique(void **state)
 {
 	(void)state;
 	assert_null(slu_core_policy_find("no such policy"));
@@ -102,7 +102,7 @@ int main(void)
 		cmocka_unit_test(test_when_a_turn_is_over),
 		cmocka_unit_test(test_who_runs_next),
 		cmocka_unit_test(test_how_long_a_turn_is_expected),
-		cmocka_unit_test(test_policies_have_names_of_their_own),
+		cmocka_unit_test(test_policy_names_are_unique),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* How a device is shared, in words, on one of 100. */
+/* The sentences that say how a device is shared, on one of 100 MiB. */
 
 #include "core/test-script.h"
 
@@ -30,7 +30,7 @@ static void begin(struct script *s, const char *policy, uint64_t each_mib)
 	assert_int_equal(script_state(s, 1), SLU_CORE_RUNNING);
 }
 
-static void test_nothing_is_said_of_a_device_that_nobody_uses(void **state)
+static void test_an_unused_device_has_no_sentence(void **state)
 {
 	struct script s;
 
@@ -41,7 +41,7 @@ static void test_nothing_is_said_of_a_device_that_nobody_uses(void **state)
 	script_end(&s);
 }
 
-static void test_where_everything_fits_there_are_no_turns(void **state)
+static void test_programs_that_fit_together_take_no_turns(void **state)
 {
 	struct script s;
 
@@ -50,6 +50,32 @@ static void test_where_everything_fits_there_are_no_turns(void **state)
 	script_pass(&s, 5000);
 	assert_false(look(&s).has_turns);
 	assert_string_equal(look(&s).sharing, "everything fits, no turns needed");
+	script_end(&s);
+}
+
+/*
+ * Two programs share their turns, a third waits for both: it names the one that the device shows.
+ */
+static void test_a_waiting_program_names_the_holder(void **state)
+{
+	struct script s;
+
+	(void)state;
+	script_begin(&s, NULL, 100);
+	for (uint64_t i = 1; i <= 3; i++)
+		script_join_plain(&s, i, SLU_MODE_ALL);
+	/* the second to join has its turn first */
+	for (uint64_t i = 2; i >= 1; i--) {
+		script_want(&s, i, 0, 40, true);
+		script_pass(&s, 1);
+		script_obey(&s, i, 40, true);
+		assert_int_equal(script_state(&s, i), SLU_CORE_RUNNING);
+	}
+	script_want(&s, 3, 0, 90, true);
+	script_pass(&s, 1);
+	assert_int_equal(script_state(&s, 3), SLU_CORE_WAITING);
+	assert_int_equal(look(&s).holder, 2);
+	assert_string_equal(script_group(&s, 3).reason, "for two's turn to end");
 	script_end(&s);
 }
 
@@ -118,8 +144,9 @@ static void test_the_slice_of_a_level_is_shown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_nothing_is_said_of_a_device_that_nobody_uses),
-		cmocka_unit_test(test_where_everything_fits_there_are_no_turns),
+		cmocka_unit_test(test_an_unused_device_has_no_sentence),
+		cmocka_unit_test(test_programs_that_fit_together_take_no_turns),
+		cmocka_unit_test(test_a_waiting_program_names_the_holder),
 		cmocka_unit_test(test_a_long_turn_is_explained),
 		cmocka_unit_test(test_the_slice_of_a_level_is_shown),
 	};

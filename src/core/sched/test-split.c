@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Parting by script: groups whose members together exceed the device of 100 MiB. */
+/* Splits by script: groups whose members together exceed the device of 100 MiB. */
 
 #include "core/test-script.h"
 
@@ -70,7 +70,7 @@ static void test_the_one_that_asks_leaves_and_the_other_keeps_its_turn(void **st
 	assert_true(slu_epoch_equal(script_group(&s, RUN).epoch, epoch));
 	assert_null(script_find(&s, 1, SLU_MSG_CLOSE));
 
-	/* the turn that it got with the group's is closed in the ordinary way */
+	/* its part of the group's turn is closed in the ordinary way */
 	assert_int_equal(script_count(&s, 2, SLU_MSG_CLOSE), 1);
 	assert_int_equal(script_state_of(&s, 2), SLU_CORE_DRAINING);
 	script_obey(&s, 2, 60, true);
@@ -90,7 +90,7 @@ static void test_the_one_that_asks_leaves_and_the_other_keeps_its_turn(void **st
 	script_end(&s);
 }
 
-static void test_who_was_filling_goes_on_filling(void **state)
+static void test_a_member_that_was_filling_goes_on_filling(void **state)
 {
 	struct slu_epoch epoch;
 	struct script s;
@@ -160,7 +160,7 @@ static void test_three_that_each_fill_the_device_become_three(void **state)
 	script_end(&s);
 }
 
-static void test_who_never_fits_is_denied_and_the_other_is_not(void **state)
+static void test_only_the_member_that_never_fits_is_denied(void **state)
 {
 	struct script s;
 
@@ -190,7 +190,7 @@ static void test_a_group_that_may_fit_again_is_not_split_at_once(void **state)
 	script_end(&s);
 }
 
-static void test_an_outsider_that_goes_splits_no_group(void **state)
+static void test_an_outsider_that_leaves_splits_no_group(void **state)
 {
 	struct script s;
 
@@ -205,7 +205,7 @@ static void test_an_outsider_that_goes_splits_no_group(void **state)
 	script_end(&s);
 }
 
-static void test_who_idles_on_a_full_device_is_split_for_one_on_another(void **state)
+static void test_a_member_idle_on_a_full_device_is_split_for_one_on_another(void **state)
 {
 	struct script s;
 
@@ -264,7 +264,7 @@ static void test_working_sets_that_exceed_the_device_for_a_while_are_split(void 
 	script_end(&s);
 }
 
-static void test_the_level_goes_along(void **state)
+static void test_a_split_keeps_the_level(void **state)
 {
 	struct slu_core_config config;
 	struct script s;
@@ -315,7 +315,7 @@ static void test_the_line_in_the_roster_has_the_new_group(void **state)
 	script_end(&s);
 }
 
-/* Parted in each state of its group, each goes on in its own. */
+/* Split in each state of its group, both parts go on in that state. */
 static void test_a_member_can_leave_in_any_state(void **state)
 {
 	for (enum slu_core_state at = 0; at < _SLU_CORE_STATE_MAX; at++) {
@@ -385,16 +385,16 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_group_that_fits_stays_together),
 		cmocka_unit_test(test_the_one_that_asks_leaves_and_the_other_keeps_its_turn),
-		cmocka_unit_test(test_who_was_filling_goes_on_filling),
+		cmocka_unit_test(test_a_member_that_was_filling_goes_on_filling),
 		cmocka_unit_test(test_a_waiting_group_keeps_its_place),
 		cmocka_unit_test(test_three_that_each_fill_the_device_become_three),
-		cmocka_unit_test(test_who_never_fits_is_denied_and_the_other_is_not),
+		cmocka_unit_test(test_only_the_member_that_never_fits_is_denied),
 		cmocka_unit_test(test_a_group_that_may_fit_again_is_not_split_at_once),
-		cmocka_unit_test(test_an_outsider_that_goes_splits_no_group),
-		cmocka_unit_test(test_who_idles_on_a_full_device_is_split_for_one_on_another),
+		cmocka_unit_test(test_an_outsider_that_leaves_splits_no_group),
+		cmocka_unit_test(test_a_member_idle_on_a_full_device_is_split_for_one_on_another),
 		cmocka_unit_test(test_two_that_exceed_the_pinned_memory_are_split),
 		cmocka_unit_test(test_working_sets_that_exceed_the_device_for_a_while_are_split),
-		cmocka_unit_test(test_the_level_goes_along),
+		cmocka_unit_test(test_a_split_keeps_the_level),
 		cmocka_unit_test(test_a_parked_group_is_parked_in_parts),
 		cmocka_unit_test(test_the_line_in_the_roster_has_the_new_group),
 		cmocka_unit_test(test_a_member_can_leave_in_any_state),

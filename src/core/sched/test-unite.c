@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * By script: who was split from its run comes back when they fit together, and a run that waits
- * for what others cannot move is split if that helps. The device has 100 MiB, the patience is 5 s.
+ * By script: a client that was split from its run returns when they fit together, and a run that
+ * waits for unmovable bytes of others is split if that helps. The device has 100 MiB, the patience
+ * is 5 s.
  */
 
 #include "core/test-script.h"
@@ -41,7 +42,7 @@ static void pass(struct script *s, uint64_t ms)
 	}
 }
 
-static void test_who_fits_with_its_run_again_is_united(void **state)
+static void test_a_client_that_fits_with_its_run_again_is_united(void **state)
 {
 	struct slu_core_group_view view;
 	struct script s;
@@ -89,7 +90,7 @@ static void test_a_client_split_by_request_stays_so(void **state)
 	script_end(&s);
 }
 
-static void test_the_lower_level_is_that_of_both(void **state)
+static void test_united_groups_get_the_lower_level(void **state)
 {
 	struct slu_core_config config;
 	struct script s;
@@ -112,7 +113,7 @@ static void test_the_lower_level_is_that_of_both(void **state)
 	script_end(&s);
 }
 
-/* 3 keeps @kept MiB that cannot move; of the run 1 and 2 want 30 each, when 4 ends. */
+/* 3 keeps @kept MiB that cannot move; 1 and 2 of the run want 30 each when 4 ends. */
 static void begin_kept(struct script *s, uint64_t kept)
 {
 	struct slu_msg_hello hello = script_hello(SLU_MODE_ALL, 1);
@@ -144,7 +145,7 @@ static void test_a_group_that_is_kept_out_is_split(void **state)
 	script_pass(&s, 200);
 	assert_int_not_equal(script_group_of(&s, 2), RUN);
 	assert_int_equal(script_state_of(&s, 1), SLU_CORE_FILLING);
-	/* and united when the keeper has gone */
+	/* and united when the program that kept the bytes has gone */
 	slu_core_dead(s.core, s.now_ns, 3);
 	script_want(&s, 2, 0, 30, false);
 	for (unsigned i = 0; i < 120; i++) {
@@ -172,10 +173,10 @@ static void test_a_split_that_does_not_help_is_not_made(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_who_fits_with_its_run_again_is_united),
+		cmocka_unit_test(test_a_client_that_fits_with_its_run_again_is_united),
 		cmocka_unit_test(test_a_client_that_would_just_fit_stays_split),
 		cmocka_unit_test(test_a_client_split_by_request_stays_so),
-		cmocka_unit_test(test_the_lower_level_is_that_of_both),
+		cmocka_unit_test(test_united_groups_get_the_lower_level),
 		cmocka_unit_test(test_a_group_that_is_kept_out_is_split),
 		cmocka_unit_test(test_a_split_that_does_not_help_is_not_made),
 	};

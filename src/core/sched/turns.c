@@ -5,11 +5,12 @@
 
 #include "base/size.h"
 #include "base/util.h"
+#include "core/fit/guess.h"
 #include "core/group.h"
 #include "core/sched/turns.h"
 #include "core/send.h"
 
-#define STALL_NS (SLU_NS_PER_S / 2) /* a large unit may take so long */
+#define STALL_NS (SLU_NS_PER_S / 2) /* a large unit may take this long */
 
 void slu_core_turns_progress(struct slu_core *core, struct slu_core_group *group)
 {
@@ -38,6 +39,7 @@ void slu_core_turns_grant(struct slu_core *core, struct slu_core_group *group)
 	group->is_next = false;
 	group->closes_others = false;
 	group->n_turns++;
+	slu_core_guess_turn(core, group);
 	slu_core_group_enter(core, group, SLU_CORE_FILLING);
 	TAILQ_FOREACH (client, &group->members, member_link) {
 		if (!slu_core_client_is_joined(client))
@@ -92,8 +94,8 @@ static bool has_turn(const struct slu_core_group *group)
 }
 
 /*
- * A seat that wants to run and cannot yet, one of a lost member too. In mode LAUNCH the gate opens
- * at once; the first command can run when its window is as large as the command (rule 19).
+ * A seat that wants to run and cannot yet, also that of a lost member. In mode LAUNCH the gate
+ * opens at once; the first command can run when the window is as large as the command (rule 19).
  */
 static bool is_filling(const struct slu_core_seat *seat)
 {
@@ -116,7 +118,7 @@ static bool is_still_filling(const struct slu_core_group *group)
 	return false;
 }
 
-/* Everything that wants to run waits for bytes: it uses nothing, though it has its turn. */
+/* Every seat that wants to run waits for bytes: the group uses nothing although it has its turn. */
 static bool is_lacking(const struct slu_core_group *group)
 {
 	const struct slu_core_client *client;
@@ -129,8 +131,8 @@ static bool is_lacking(const struct slu_core_group *group)
 }
 
 /*
- * Pauses are told from the time before the first turn, of which nothing follows; and a rest from
- * the moment between two launches at which a turn was closed.
+ * The time before the first turn is no pause, since nothing follows from it; and the moment between
+ * two launches in which a turn was closed is no rest.
  */
 static void note_rest(struct slu_core *core, struct slu_core_group *group, bool is_runnable)
 {

@@ -26,8 +26,8 @@ static uint64_t missing_bytes(const struct slu_core_seat *seat)
 }
 
 /*
- * One seat: of those where it is lacking the one that lacks most, for what it gives up may be
- * enough for the others. If none of them wants to run, one that waits because of them.
+ * Denies one seat: the one that lacks most where bytes are short, because what it gives up may be
+ * enough for the others. If none of these wants to run, a seat that waits because of them.
  */
 static void group_deny(struct slu_core *core, struct slu_core_group *group,
 		       const struct slu_core_shortage *shortage, bool is_first, const char *why)
@@ -59,8 +59,9 @@ static void group_deny(struct slu_core *core, struct slu_core_group *group,
 	chosen->is_denied = true;
 	chosen->peak_bytes = slu_core_seat_beside_bytes(chosen);
 	slu_core_patience_renew(core, group, false);
-	snprintf(reason, sizeof(reason), "%s needs %s, %s are available%s", denied->name,
+	snprintf(reason, sizeof(reason), "%s needs %s%s, %s are available%s", denied->name,
 		 slu_size_format(need, shortage->need_bytes),
+		 shortage->device == SLU_CORE_PLAN_PINNED ? " of memory.pinned" : "",
 		 slu_size_format(free_text, shortage->free_bytes), why);
 	slu_core_send_deny(core, denied, chosen, slu_core_seat_need_bytes(chosen), reason);
 }
@@ -72,8 +73,8 @@ void slu_core_unfit_deny(struct slu_core *core, struct slu_core_group *group,
 }
 
 /*
- * Nobody is told on hearsay: what others were refused may be less than what this group would get.
- * Return: whether it fits where all that is forgotten, and had no turn yet to see for itself.
+ * No group is denied because of others' refusals: the driver may give this group more. Return:
+ * whether it fits if these refusals are forgotten, and has had no turn to try.
  */
 static bool may_try(struct slu_core *core, struct slu_core_group *group,
 		    struct slu_core_shortage *ret_shortage)
@@ -84,7 +85,7 @@ static bool may_try(struct slu_core *core, struct slu_core_group *group,
 	if (slu_core_plan_group(core, group, true, false, ret_shortage))
 		return false;
 	slu_core_patience_renew(core, group, true);
-	core->deadline_ns = core->now_ns; /* this step has passed it over already */
+	core->deadline_ns = core->now_ns; /* this step has passed the group over already */
 	return true;
 }
 

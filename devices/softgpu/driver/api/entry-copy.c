@@ -4,10 +4,11 @@
  * Copies. Every form ends in a box of bytes from one address to another. What the two ends are is
  * told by the addresses alone (unified addressing). Blocking forms wait when memory that the host
  * sees takes part; between two places on the device they only queue, as the genuine driver's do.
- * Arrays are not there.
+ * An array is a box at an address that only we know.
  */
 
 #include "softgpu/driver/api/entry.h"
+#include "softgpu/driver/memory/array.h"
 #include "softgpu/driver/memory/memory.h"
 
 static CUresult copy_box(const struct dev_command_copy *box, CUstream stream, bool wait)
@@ -180,23 +181,6 @@ CUresult cuMemcpyPeerAsync(CUdeviceptr dst, CUcontext dst_context, CUdeviceptr s
 
 /* -- boxes ---------------------------------------------------------------------------------- */
 
-static CUresult end_of(CUmemorytype type, const void *host, CUdeviceptr device, uint64_t *ret)
-{
-	switch (type) {
-	case CU_MEMORYTYPE_HOST:
-		*ret = address_of(host);
-		return CUDA_SUCCESS;
-	case CU_MEMORYTYPE_DEVICE:
-	case CU_MEMORYTYPE_UNIFIED:
-		*ret = device;
-		return CUDA_SUCCESS;
-	case CU_MEMORYTYPE_ARRAY:
-		return CUDA_ERROR_NOT_SUPPORTED;
-	default:
-		return CUDA_ERROR_INVALID_VALUE;
-	}
-}
-
 /* Where one end of a copy lies: the box begins at x, y, z of what is at an address. */
 struct end {
 	CUmemorytype type;
@@ -205,7 +189,49 @@ struct end {
 	uint64_t x, y, z;
 	uint64_t pitch;	 /* 0: rows without gaps */
 	uint64_t height; /* 0: slices without gaps */
+	CUarray array;
 };
+
+/* Whether a part of an array is inside it. */
+static bool is_part(uint64_t first, uint64_t n, uint64_t size)
+{
+	return first <= size && n <= size - first;
+}
+
+/* An array says itself how it lies in memory. */
+static CUresult end_of_array(const struct dev_command_copy *box, struct end *end, uint64_t *ret)
+{
+	const struct dev_array *array = dev_array_get(end->array);
+	const struct dev_interp_image *m;
+
+	if (!array)
+		return CUDA_ERROR_INVALID_HANDLE;
+	m = &array->image;
+	if (!is_part(end->x, box->width, m->size[0] * m->texel_bytes) ||
+	    !is_part(end->y, box->height, m->size[1]) || !is_part(end->z, box->depth, m->size[2]))
+		return CUDA_ERROR_INVALID_VALUE;
+	end->pitch = m->pitch;
+	end->height = m->size[1];
+	*ret = m->address;
+	return CUDA_SUCCESS;
+}
+
+static CUresult end_of(const struct dev_command_copy *box, struct end *end, uint64_t *ret)
+{
+	switch (end->type) {
+	case CU_MEMORYTYPE_HOST:
+		*ret = address_of(end->host);
+		return CUDA_SUCCESS;
+	case CU_MEMORYTYPE_DEVICE:
+	case CU_MEMORYTYPE_UNIFIED:
+		*ret = end->device;
+		return CUDA_SUCCESS;
+	case CU_MEMORYTYPE_ARRAY:
+		return end_of_array(box, end, ret);
+	default:
+		return CUDA_ERROR_INVALID_VALUE;
+	}
+}
 
 /* Numbers that go round the end of all addresses would end up anywhere. */
 static bool lay_out(const struct dev_command_copy *box, const struct end *end, uint64_t *at,
@@ -240,16 +266,16 @@ static bool lay_out(const struct dev_command_copy *box, const struct end *end, u
 
 CUresult dev_entry_box(const CUDA_MEMCPY3D *c, struct dev_command_copy *ret_box)
 {
-	const struct end src = { c->srcMemoryType, c->srcHost, c->srcDevice, c->srcXInBytes,
-				 c->srcY,	   c->srcZ,    c->srcPitch,  c->srcHeight };
-	const struct end dst = { c->dstMemoryType, c->dstHost, c->dstDevice, c->dstXInBytes,
-				 c->dstY,	   c->dstZ,    c->dstPitch,  c->dstHeight };
+	struct end src = { c->srcMemoryType, c->srcHost,  c->srcDevice, c->srcXInBytes, c->srcY,
+			   c->srcZ,	     c->srcPitch, c->srcHeight, c->srcArray };
+	struct end dst = { c->dstMemoryType, c->dstHost,  c->dstDevice, c->dstXInBytes, c->dstY,
+			   c->dstZ,	     c->dstPitch, c->dstHeight, c->dstArray };
 	struct dev_command_copy box = { .width = c->WidthInBytes,
 					.height = c->Height,
 					.depth = c->Depth };
 
-	DEV_TRY(end_of(src.type, src.host, src.device, &box.src));
-	DEV_TRY(end_of(dst.type, dst.host, dst.device, &box.dst));
+	DEV_TRY(end_of(&box, &src, &box.src));
+	DEV_TRY(end_of(&box, &dst, &box.dst));
 	if (c->srcLOD || c->dstLOD)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!lay_out(&box, &src, &box.src, &box.src_pitch, &box.src_slice) ||
@@ -259,7 +285,7 @@ CUresult dev_entry_box(const CUDA_MEMCPY3D *c, struct dev_command_copy *ret_box)
 	return CUDA_SUCCESS;
 }
 
-static CUresult copy_3d(const CUDA_MEMCPY3D *c, CUstream stream, bool blocking)
+CUresult dev_entry_copy(const CUDA_MEMCPY3D *c, CUstream stream, bool blocking)
 {
 	struct dev_command_copy box;
 
@@ -275,22 +301,24 @@ static CUresult copy_2d(const CUDA_MEMCPY2D *c, CUstream stream, bool blocking)
 {
 	if (!c)
 		return CUDA_ERROR_INVALID_VALUE;
-	return copy_3d(&(CUDA_MEMCPY3D){ .srcXInBytes = c->srcXInBytes,
-					 .srcY = c->srcY,
-					 .srcMemoryType = c->srcMemoryType,
-					 .srcHost = c->srcHost,
-					 .srcDevice = c->srcDevice,
-					 .srcPitch = c->srcPitch,
-					 .dstXInBytes = c->dstXInBytes,
-					 .dstY = c->dstY,
-					 .dstMemoryType = c->dstMemoryType,
-					 .dstHost = c->dstHost,
-					 .dstDevice = c->dstDevice,
-					 .dstPitch = c->dstPitch,
-					 .WidthInBytes = c->WidthInBytes,
-					 .Height = c->Height,
-					 .Depth = 1 },
-		       stream, blocking);
+	return dev_entry_copy(&(CUDA_MEMCPY3D){ .srcXInBytes = c->srcXInBytes,
+						.srcY = c->srcY,
+						.srcMemoryType = c->srcMemoryType,
+						.srcHost = c->srcHost,
+						.srcDevice = c->srcDevice,
+						.srcArray = c->srcArray,
+						.srcPitch = c->srcPitch,
+						.dstXInBytes = c->dstXInBytes,
+						.dstY = c->dstY,
+						.dstMemoryType = c->dstMemoryType,
+						.dstHost = c->dstHost,
+						.dstDevice = c->dstDevice,
+						.dstArray = c->dstArray,
+						.dstPitch = c->dstPitch,
+						.WidthInBytes = c->WidthInBytes,
+						.Height = c->Height,
+						.Depth = 1 },
+			      stream, blocking);
 }
 
 CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D *c)
@@ -320,17 +348,17 @@ CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *c, CUstream stream)
 
 CUresult cuMemcpy3D_v2(const CUDA_MEMCPY3D *c)
 {
-	return copy_3d(c, CU_STREAM_LEGACY, true);
+	return dev_entry_copy(c, CU_STREAM_LEGACY, true);
 }
 
 CUresult cuMemcpy3D_v2_ptds(const CUDA_MEMCPY3D *c)
 {
-	return copy_3d(c, CU_STREAM_PER_THREAD, true);
+	return dev_entry_copy(c, CU_STREAM_PER_THREAD, true);
 }
 
 CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D *c, CUstream stream)
 {
-	return copy_3d(c, stream, false);
+	return dev_entry_copy(c, stream, false);
 }
 
 /* The two contexts say what the addresses say already. */
@@ -342,28 +370,30 @@ static CUresult copy_3d_peer(const CUDA_MEMCPY3D_PEER *c, CUstream stream, bool 
 	if ((c->srcMemoryType == CU_MEMORYTYPE_DEVICE && !dev_context_get(c->srcContext)) ||
 	    (c->dstMemoryType == CU_MEMORYTYPE_DEVICE && !dev_context_get(c->dstContext)))
 		return CUDA_ERROR_INVALID_CONTEXT;
-	return copy_3d(&(CUDA_MEMCPY3D){ .srcXInBytes = c->srcXInBytes,
-					 .srcY = c->srcY,
-					 .srcZ = c->srcZ,
-					 .srcLOD = c->srcLOD,
-					 .srcMemoryType = c->srcMemoryType,
-					 .srcHost = c->srcHost,
-					 .srcDevice = c->srcDevice,
-					 .srcPitch = c->srcPitch,
-					 .srcHeight = c->srcHeight,
-					 .dstXInBytes = c->dstXInBytes,
-					 .dstY = c->dstY,
-					 .dstZ = c->dstZ,
-					 .dstLOD = c->dstLOD,
-					 .dstMemoryType = c->dstMemoryType,
-					 .dstHost = c->dstHost,
-					 .dstDevice = c->dstDevice,
-					 .dstPitch = c->dstPitch,
-					 .dstHeight = c->dstHeight,
-					 .WidthInBytes = c->WidthInBytes,
-					 .Height = c->Height,
-					 .Depth = c->Depth },
-		       stream, blocking);
+	return dev_entry_copy(&(CUDA_MEMCPY3D){ .srcXInBytes = c->srcXInBytes,
+						.srcY = c->srcY,
+						.srcZ = c->srcZ,
+						.srcLOD = c->srcLOD,
+						.srcMemoryType = c->srcMemoryType,
+						.srcHost = c->srcHost,
+						.srcDevice = c->srcDevice,
+						.srcArray = c->srcArray,
+						.srcPitch = c->srcPitch,
+						.srcHeight = c->srcHeight,
+						.dstXInBytes = c->dstXInBytes,
+						.dstY = c->dstY,
+						.dstZ = c->dstZ,
+						.dstLOD = c->dstLOD,
+						.dstMemoryType = c->dstMemoryType,
+						.dstHost = c->dstHost,
+						.dstDevice = c->dstDevice,
+						.dstArray = c->dstArray,
+						.dstPitch = c->dstPitch,
+						.dstHeight = c->dstHeight,
+						.WidthInBytes = c->WidthInBytes,
+						.Height = c->Height,
+						.Depth = c->Depth },
+			      stream, blocking);
 }
 
 CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *c)

@@ -39,6 +39,18 @@ CUresult cuMemcpyPeerAsync_ptsz(CUdeviceptr dst, CUcontext dst_context, CUdevice
 	return cuMemcpyPeerAsync(dst, dst_context, src, src_context, bytes, thread_own(stream));
 }
 
+CUresult cuMemcpyAtoHAsync_v2_ptsz(void *dst, CUarray src, size_t offset, size_t bytes,
+				   CUstream stream)
+{
+	return cuMemcpyAtoHAsync_v2(dst, src, offset, bytes, thread_own(stream));
+}
+
+CUresult cuMemcpyHtoAAsync_v2_ptsz(CUarray dst, size_t offset, const void *src, size_t bytes,
+				   CUstream stream)
+{
+	return cuMemcpyHtoAAsync_v2(dst, offset, src, bytes, thread_own(stream));
+}
+
 CUresult cuMemcpy2DAsync_v2_ptsz(const CUDA_MEMCPY2D *copy, CUstream stream)
 {
 	return cuMemcpy2DAsync_v2(copy, thread_own(stream));

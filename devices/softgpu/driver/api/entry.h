@@ -36,8 +36,11 @@ CUresult dev_entry_submit(CUstream handle, struct dev_command *command, bool wai
  */
 bool dev_entry_host_sees(uint64_t address);
 
-/* What a description of a copy means; arrays are not supported. */
+/* What a description of a copy means. */
 CUresult dev_entry_box(const CUDA_MEMCPY3D *description, struct dev_command_copy *ret_box);
+
+/* Carries it out; @blocking: waits where the host sees one of its ends. */
+CUresult dev_entry_copy(const CUDA_MEMCPY3D *description, CUstream stream, bool blocking);
 
 /* The parameters of a launch, gathered into a command. */
 CUresult dev_entry_kernel(CUfunction function, const unsigned grid[3], const unsigned block[3],

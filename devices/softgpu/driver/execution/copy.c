@@ -10,6 +10,7 @@
 #include "softgpu/driver/driver.h"
 #include "softgpu/driver/memory/managed.h"
 #include "softgpu/driver/memory/memory.h"
+#include "softgpu/driver/report.h"
 
 #define AHEAD_NS SLU_NS_PER_MS /* so far ahead of the real time an engine is booked */
 
@@ -128,8 +129,11 @@ uint64_t dev_copy_run(struct dev_context *context, const struct dev_command_copy
 	dev_window_leave(&dev_driver.window);
 	copy_flush(&pace);
 	dev_card_sleep_until(pace.at_ns);
-	if (!is_usable)
+	if (!is_usable) {
+		dev_report_copy(copy->dst, copy->src, copy->width * copy->height * copy->depth,
+				NULL);
 		dev_context_break(context, CUDA_ERROR_ILLEGAL_ADDRESS);
+	}
 	/* without a bus to wait for, the time is what the copy really took */
 	return pace.at_ns > start_ns ? pace.at_ns : SLU_MAX(start_ns, slu_clock_now_ns());
 }
@@ -144,11 +148,15 @@ CUresult dev_copy_check(struct dev_card *card, const struct dev_command_copy *co
 			uint64_t dst = copy->dst + z * copy->dst_slice + y * copy->dst_pitch;
 			uint64_t src = copy->src + z * copy->src_slice + y * copy->src_pitch;
 
-			if (!dev_memory_is_usable(card, dst, copy->width, DEV_WINDOW_WRITE,
-						  &dst_is_pageable) ||
-			    !dev_memory_is_usable(card, src, copy->width, DEV_WINDOW_READ,
-						  &src_is_pageable))
-				return CUDA_ERROR_INVALID_VALUE;
+			bool is_there = dev_memory_is_usable(card, dst, copy->width,
+							     DEV_WINDOW_WRITE, &dst_is_pageable);
+
+			if (is_there && dev_memory_is_usable(card, src, copy->width,
+							     DEV_WINDOW_READ, &src_is_pageable))
+				continue;
+			dev_report_copy(dst, src, copy->width,
+					is_there ? "its source" : "its destination");
+			return CUDA_ERROR_INVALID_VALUE;
 		}
 	*ret_is_pageable = src_is_pageable || dst_is_pageable;
 	return CUDA_SUCCESS;
@@ -161,8 +169,11 @@ CUresult dev_copy_check_set(struct dev_card *card, const struct dev_command_set 
 	for (uint64_t y = 0; y < set->height; y++) {
 		if (!dev_memory_is_usable(card, set->dst + y * set->pitch, set->width * set->size,
 					  DEV_WINDOW_WRITE, &is_pageable) ||
-		    is_pageable)
+		    is_pageable) {
+			dev_report_copy(set->dst + y * set->pitch, 0, set->width * set->size,
+					"its destination");
 			return CUDA_ERROR_INVALID_VALUE;
+		}
 	}
 	return CUDA_SUCCESS;
 }
@@ -203,6 +214,8 @@ void dev_copy_run_set(struct dev_context *context, const struct dev_command_set 
 		}
 	}
 	dev_window_leave(&dev_driver.window);
-	if (!is_usable)
+	if (!is_usable) {
+		dev_report_copy(set->dst, 0, set->width * set->height * set->size, NULL);
 		dev_context_break(context, CUDA_ERROR_ILLEGAL_ADDRESS);
+	}
 }

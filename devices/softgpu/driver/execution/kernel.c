@@ -15,6 +15,7 @@
 #include "softgpu/driver/images/module.h"
 #include "softgpu/driver/memory/managed.h"
 #include "softgpu/driver/memory/memory.h"
+#include "softgpu/driver/memory/texture.h"
 #include "softgpu/driver/report.h"
 #include "softgpu/interp/interp.h"
 
@@ -26,6 +27,7 @@ static CUresult error_of(enum dev_interp_fault_kind kind)
 	case DEV_INTERP_FAULT_MISALIGNED:
 		return CUDA_ERROR_MISALIGNED_ADDRESS;
 	case DEV_INTERP_FAULT_SPACE:
+	case DEV_INTERP_FAULT_OBJECT:
 		return CUDA_ERROR_ILLEGAL_ADDRESS;
 	case DEV_INTERP_FAULT_ASSERT:
 		return CUDA_ERROR_ASSERT;
@@ -82,6 +84,13 @@ static bool set_condition(void *userdata, uint64_t handle, uint32_t value)
 	return true;
 }
 
+static const struct dev_interp_image *find_image(void *userdata, uint64_t object, bool is_surface)
+{
+	const struct run *run = userdata;
+
+	return dev_texture_image(run->context, object, is_surface);
+}
+
 static bool must_rest(void *userdata)
 {
 	struct run *run = userdata;
@@ -130,6 +139,7 @@ void dev_kernel_run(struct dev_context *context, const struct dev_command_kernel
 		.print = kernel_print,
 		.complain = kernel_complain,
 		.set_condition = set_condition,
+		.find_image = find_image,
 		.must_rest = must_rest,
 		.rest = kernel_rest,
 		.userdata = &run,

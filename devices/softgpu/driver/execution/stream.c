@@ -295,13 +295,6 @@ CUresult dev_stream_submit_mark(struct dev_stream *stream, struct dev_command *c
 	return stream_submit(stream, command, command->mark);
 }
 
-CUresult dev_stream_run(struct dev_stream *stream, struct dev_command *command)
-{
-	CUresult result = dev_stream_submit(stream, command);
-
-	return result ? result : dev_stream_synchronize(stream);
-}
-
 CUresult dev_stream_synchronize(struct dev_stream *stream)
 {
 	struct dev_context *context = stream->context;

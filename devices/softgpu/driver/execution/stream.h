@@ -97,9 +97,6 @@ CUresult dev_stream_submit(struct dev_stream *stream, struct dev_command *comman
 /* As submit; the mark that the command carries gets the command's own place as its point. */
 CUresult dev_stream_submit_mark(struct dev_stream *stream, struct dev_command *command);
 
-/* As submit; returns when the command is done. */
-CUresult dev_stream_run(struct dev_stream *stream, struct dev_command *command);
-
 CUresult dev_stream_synchronize(struct dev_stream *stream);
 bool dev_stream_is_idle(struct dev_stream *stream);
 

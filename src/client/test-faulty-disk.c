@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "client/test-disk-calls.h"
+#include "client/test-faulty-disk.h"
 
 #include "base/filesystem.h"
 
 struct slu_test_disk slu_test_disk;
 
-bool slu_test_disk_is_there(void)
+bool slu_test_disk_is_present(void)
 {
 	struct slu_filesystem fs;
 
@@ -23,7 +23,7 @@ static bool fails(bool is_always)
 	return true;
 }
 
-/* Every third time only a part goes, as it may. */
+/* Every third call transfers only a part, as the kernel may. */
 static size_t cut(size_t bytes)
 {
 	static unsigned n;

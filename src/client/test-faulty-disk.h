@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * The system calls of the disk tier for tests: the real ones, in a real folder, each of which can
+ * A faulty disk for tests: the system calls of the disk tier, in a real folder, each of which can
  * be made to fail as disks do. The n-th call fails; writes and reads are short now and then in any
  * case, as the kernel may make them.
  */
@@ -26,8 +26,8 @@ struct slu_test_disk {
 	unsigned n_short;  /* writes and reads that were cut */
 };
 
-/* Whether the folder is on disk here; tests that need it are skipped where it is not. */
-bool slu_test_disk_is_there(void);
+/* Whether the folder is on a disk; tests that need one are skipped otherwise. */
+bool slu_test_disk_is_present(void);
 
 extern struct slu_test_disk slu_test_disk;
 extern const struct slu_disk_calls slu_test_disk_calls;

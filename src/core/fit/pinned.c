@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/fit/pinned.h"
+
+#include "base/size.h"
+#include "base/util.h"
+#include "core/group.h"
+#include "core/send.h"
+
+#define RESTED_NS  (10 * SLU_NS_PER_S) /* after this rest copies go to others */
+#define REFUSED_NS (10 * SLU_NS_PER_S) /* how long a refusal by the driver stops grants */
+
+/* Whether programs take turns there: together they have more than the device holds. */
+static bool is_contested(const struct slu_core *core, unsigned device)
+{
+	const struct slu_core_group *first = NULL;
+	const struct slu_core_client *client;
+	bool is_shared = false;
+	uint64_t bytes = 0;
+
+	TAILQ_FOREACH (client, &core->clients, link)
+		for (unsigned i = 0; i < client->n_seats; i++) {
+			const struct slu_core_seat *seat = &client->seats[i];
+
+			if (seat->device != device || !seat->want.all_bytes)
+				continue;
+			bytes += seat->want.all_bytes;
+			is_shared |= first && first != client->group;
+			first = client->group;
+		}
+	return is_shared && bytes > slu_core_capacity_bytes(&core->devices[device]->capacity);
+}
+
+/* The host copies of a client that are worth pinning. Memory that cannot move has none. */
+static uint64_t copies_bytes(const struct slu_core *core, const struct slu_core_client *client)
+{
+	uint64_t bytes = 0;
+
+	for (unsigned i = 0; i < client->n_seats; i++) {
+		const struct slu_core_seat *seat = &client->seats[i];
+
+		if (seat->mode != SLU_MODE_LAUNCH && core->devices[seat->device]->is_contested)
+			bytes += slu_sub_floor(seat->want.min_bytes,
+					       slu_core_seat_unmovable_bytes(seat));
+	}
+	return bytes;
+}
+
+/* Pinned bytes of the client for other uses than copies. */
+static uint64_t others_bytes(const struct slu_core_client *client)
+{
+	return SLU_MAX(client->staging_bytes, client->pinned_goal_bytes);
+}
+
+static bool has_rested(struct slu_core *core, const struct slu_core_group *group)
+{
+	return group->is_parked ||
+	       (group->state == SLU_CORE_IDLE &&
+		slu_core_is_due(core, slu_core_after(group->since_ns, RESTED_NS)));
+}
+
+static bool may_get(struct slu_core *core, const struct slu_core_client *client)
+{
+	const struct slu_core_account *account = &client->pinned;
+
+	if (!slu_core_client_is_joined(client) || !client->pins_copies || account->is_pending ||
+	    !client->staging_bytes || has_rested(core, client->group))
+		return false;
+	return !client->pin_refused_ns ||
+	       slu_core_is_due(core, slu_core_after(client->pin_refused_ns, REFUSED_NS));
+}
+
+static bool may_give(const struct slu_core_client *client)
+{
+	return slu_core_client_is_joined(client) && client->pins_copies &&
+	       !client->pinned.is_pending && client->pinned.limit_bytes > others_bytes(client);
+}
+
+/* Whether the bytes of @a come and go before those of @b: the timeline decides. */
+static bool moves_before(const struct slu_core_client *a, const struct slu_core_client *b)
+{
+	return a->group->place < b->group->place;
+}
+
+/* What staging lacks because of copies. */
+static uint64_t staging_lack(const struct slu_core *core)
+{
+	const struct slu_core_client *client;
+	uint64_t bytes = 0;
+
+	TAILQ_FOREACH (client, &core->clients, link)
+		if (slu_core_client_is_joined(client) && !client->never_pins &&
+		    !client->staging_bytes)
+			bytes += core->config.staging_bytes;
+	return bytes;
+}
+
+/* What open groups still lack for MAPPED. */
+static uint64_t mapped_lack(const struct slu_core *core)
+{
+	const struct slu_core_client *client;
+	uint64_t bytes = 0;
+
+	TAILQ_FOREACH (client, &core->clients, link)
+		if (slu_core_client_is_joined(client) && slu_core_group_is_open(client->group))
+			bytes += slu_sub_floor(client->pinned_goal_bytes,
+					       client->pinned.limit_bytes);
+	return bytes;
+}
+
+/* The bytes that lowerings on their way will free. */
+static uint64_t coming_bytes(struct slu_core *core)
+{
+	const struct slu_core_client *client;
+	uint64_t bytes = 0;
+
+	TAILQ_FOREACH (client, &core->clients, link)
+		if (slu_core_client_is_joined(client) && !client->pinned.is_final &&
+		    !slu_core_is_silent(core, &client->pinned))
+			bytes += client->pinned.charge_bytes - client->pinned.limit_bytes;
+	return bytes;
+}
+
+/* Return: what is left of @spare_bytes. */
+static uint64_t give(struct slu_core *core, struct slu_core_client *client, uint64_t spare_bytes)
+{
+	struct slu_core_account *account = &client->pinned;
+	uint64_t target = others_bytes(client) + copies_bytes(core, client), limit, most;
+	char size[SLU_SIZE_STRING_MAX];
+
+	most = SLU_MIN(slu_core_account_most_bytes(account), account->limit_bytes + spare_bytes);
+	limit = SLU_MIN(target, most);
+	limit = SLU_MAX(limit, account->limit_bytes);
+	if (limit == account->limit_bytes &&
+	    (account->pace == SLU_PACE_AHEAD || !slu_core_account_slack_bytes(account) ||
+	     limit <= others_bytes(client)))
+		return spare_bytes;
+	spare_bytes -= limit - account->limit_bytes;
+	slu_core_send_raise(core, account, limit, limit, SLU_PACE_AHEAD,
+			    "%s takes turns: %s of pinned memory for its copies", client->name,
+			    slu_size_format(size, limit));
+	return spare_bytes;
+}
+
+static struct slu_core_client *find(struct slu_core *core, bool is_giver, bool is_rested)
+{
+	struct slu_core_client *client, *best = NULL;
+
+	TAILQ_FOREACH (client, &core->clients, link) {
+		if (client->is_passed_over ||
+		    !(is_giver ? may_give(client) : may_get(core, client)))
+			continue;
+		if (is_rested && !has_rested(core, client->group))
+			continue;
+		if (!best || moves_before(client, best) != is_giver)
+			best = client;
+	}
+	return best;
+}
+
+static void pass_nobody(struct slu_core *core)
+{
+	struct slu_core_client *client;
+
+	TAILQ_FOREACH (client, &core->clients, link)
+		client->is_passed_over = false;
+}
+
+/* Clients that move last give up copies; with @is_rested only those that rested for long. */
+static void take(struct slu_core *core, uint64_t lack_bytes, bool is_rested)
+{
+	struct slu_core_client *client;
+	char size[SLU_SIZE_STRING_MAX];
+
+	pass_nobody(core);
+	while (lack_bytes && (client = find(core, true, is_rested))) {
+		struct slu_core_account *account = &client->pinned;
+		uint64_t bytes = account->limit_bytes - others_bytes(client);
+
+		bytes = SLU_MIN(bytes, lack_bytes);
+		client->is_passed_over = true;
+		lack_bytes -= bytes;
+		slu_core_send_lower(core, account, account->limit_bytes - bytes,
+				    "%s gives up %s of pinned copies for others", client->name,
+				    slu_size_format(size, bytes));
+	}
+}
+
+void slu_core_pinned(struct slu_core *core)
+{
+	int64_t free_bytes = slu_core_capacity_free_bytes(&core->pinned);
+	uint64_t owed = staging_lack(core) + mapped_lack(core), coming = coming_bytes(core);
+	uint64_t spare = slu_sub_floor(free_bytes > 0 ? (uint64_t)free_bytes : 0, owed);
+	struct slu_core_client *client;
+	uint64_t wanted = 0;
+
+	if (!core->pinned.usable_bytes)
+		return;
+	for (unsigned d = 0; d < core->n_devices; d++)
+		core->devices[d]->is_contested = is_contested(core, d);
+	pass_nobody(core);
+	while ((client = find(core, false, false))) {
+		client->is_passed_over = true;
+		spare = give(core, client, spare);
+		wanted += slu_sub_floor(others_bytes(client) + copies_bytes(core, client),
+					client->pinned.limit_bytes);
+	}
+	if (free_bytes < 0)
+		return; /* the balance takes what is charged beyond the budget */
+	take(core, slu_sub_floor(staging_lack(core), (uint64_t)free_bytes + coming), false);
+	take(core, slu_sub_floor(wanted, coming), true);
+}

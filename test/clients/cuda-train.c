@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * A program shaped like training: layers of weights that stay, and in each step temporary memory
+ * from an allocator as frameworks have one (cuda-cache.h). A step takes each layer through two
+ * temporary allocations and back. What is done to a word is always x -> a x + c with a c of the
+ * kernel, so a layer after any number of steps is known from two numbers, and a word that was lost,
+ * stale or exchanged is seen.
+ */
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "client.h"
+#include "cuda-cache.h"
+#include "cuda-util.h"
+
+static const char usage[] =
+	"usage: cuda-train [OPTION]...\n"
+	"Changes layers through temporary memory, step by step.\n"
+	"\n"
+	"  -a, --allocator NAME  caching, expandable, stack or async (default caching)\n"
+	"  -w, --weights N       KiB of weights (default 512)\n"
+	"  -l, --layers N        in so many allocations (default 8)\n"
+	"  -g, --segment N       KiB that the allocator takes at once (default 64)\n"
+	"  -n, --steps N         (default 20)\n"
+	"  -s, --seed N          of sizes and contents (default 1)\n"
+	"  -e, --endless         steps until the end of standard input; N steps at least\n"
+	"  -h, --help\n"
+	"\n" CUDA_EXIT_TEXT;
+
+/* mix: to[i] = from[i] * 1664525 + c; where both are the same address, in place. */
+static const char ptx[] =
+	".version 6.3\n"
+	".target sm_75\n"
+	".address_size 64\n"
+	".visible .entry mix(.param .u64 to, .param .u64 from, .param .u32 n, .param .u32 c)\n"
+	"{\n"
+	"	.reg .pred %q<2>;\n"
+	"	.reg .b32 %r<9>;\n"
+	"	.reg .b64 %d<8>;\n"
+	"	ld.param.u64 %d1, [to];\n"
+	"	ld.param.u64 %d2, [from];\n"
+	"	ld.param.u32 %r1, [n];\n"
+	"	ld.param.u32 %r2, [c];\n"
+	"	mov.u32 %r3, %ctaid.x;\n"
+	"	mov.u32 %r4, %ntid.x;\n"
+	"	mov.u32 %r5, %tid.x;\n"
+	"	mad.lo.s32 %r6, %r3, %r4, %r5;\n"
+	"	setp.ge.u32 %q1, %r6, %r1;\n"
+	"	@%q1 bra DONE;\n"
+	"	mul.wide.u32 %d3, %r6, 4;\n"
+	"	cvta.to.global.u64 %d4, %d1;\n"
+	"	cvta.to.global.u64 %d5, %d2;\n"
+	"	add.s64 %d6, %d4, %d3;\n"
+	"	add.s64 %d7, %d5, %d3;\n"
+	"	ld.global.u32 %r7, [%d7];\n"
+	"	mad.lo.s32 %r8, %r7, 1664525, %r2;\n"
+	"	st.global.u32 [%d6], %r8;\n"
+	"DONE:\n"
+	"	ret;\n"
+	"}\n";
+
+enum { BLOCK = 256, TIMES = 1664525, LAYERS_MAX = 256 };
+
+struct layer {
+	CUdeviceptr p;
+	uint32_t times, plus; /* word i is times * i + plus by now */
+};
+
+static uint64_t weights_kib = 512, n_layers = 8, segment_kib = 64, n_steps = 20, seed = 1;
+static const char *allocator = "caching";
+static bool is_endless;
+static struct layer layers[LAYERS_MAX];
+static CUfunction mix;
+static CUstream stream;
+static uint64_t dice;
+
+static uint32_t layer_words(void)
+{
+	return (uint32_t)(weights_kib * 256 / n_layers);
+}
+
+static void launch_mix(struct layer *l, CUdeviceptr to, CUdeviceptr from)
+{
+	uint32_t n = layer_words(), c = (uint32_t)cuda_random(&dice);
+	void *params[] = { &to, &from, &n, &c };
+
+	CHECK(cuLaunchKernel(mix, (n + BLOCK - 1) / BLOCK, 1, 1, BLOCK, 1, 1, 0, stream, params,
+			     NULL));
+	l->times *= TIMES;
+	l->plus = l->plus * TIMES + c;
+}
+
+/* As large as a layer, or larger, as activations are. */
+static CUdeviceptr temporary(void)
+{
+	return cache_alloc(layer_words() * 4 + cuda_random(&dice) % (layer_words() * 4));
+}
+
+static void step(void)
+{
+	for (uint64_t i = 0; i < n_layers; i++) {
+		CUdeviceptr first = temporary(), second = temporary();
+
+		launch_mix(&layers[i], first, layers[i].p);
+		launch_mix(&layers[i], second, first);
+		launch_mix(&layers[i], layers[i].p, second);
+		cache_free(second);
+		cache_free(first);
+	}
+	CHECK(cuStreamSynchronize(stream));
+}
+
+/* Return: whether all words of all layers are right. */
+static bool verify(uint32_t *host)
+{
+	for (uint64_t k = 0; k < n_layers; k++) {
+		CHECK(cuMemcpyDtoH_v2(host, layers[k].p, layer_words() * 4));
+		for (uint32_t i = 0; i < layer_words(); i++) {
+			uint32_t x = layers[k].times * i + layers[k].plus;
+
+			if (host[i] == x)
+				continue;
+			fprintf(stderr, "layer %llu, word %u: %08x instead of %08x\n",
+				(unsigned long long)k, i, host[i], x);
+			return false;
+		}
+	}
+	return true;
+}
+
+static void layers_make(uint32_t *host)
+{
+	for (uint32_t i = 0; i < layer_words(); i++)
+		host[i] = i;
+	for (uint64_t k = 0; k < n_layers; k++) {
+		layers[k] = (struct layer){ .p = cache_alloc(layer_words() * 4), .times = 1 };
+		CHECK(cuMemcpyHtoDAsync_v2(layers[k].p, host, layer_words() * 4, stream));
+	}
+	CHECK(cuStreamSynchronize(stream));
+}
+
+int main(int argc, char **argv)
+{
+	const struct client_option options[] = {
+		CLIENT_WORD('a', "allocator", allocator),
+		CLIENT_NUMBER('w', "weights", weights_kib, 1, 1 << 20),
+		CLIENT_NUMBER('l', "layers", n_layers, 1, LAYERS_MAX),
+		CLIENT_NUMBER('g', "segment", segment_kib, 1, 1 << 20),
+		CLIENT_NUMBER('n', "steps", n_steps, 0, 1 << 30),
+		CLIENT_NUMBER('s', "seed", seed, 0, UINT32_MAX),
+		CLIENT_FLAG('e', "endless", is_endless),
+		{ 0 },
+	};
+	uint32_t *host;
+	bool is_right;
+
+	if (client_options(argc, argv, options, usage) ||
+	    cache_kind_find(allocator) == _CACHE_MAX || weights_kib < n_layers)
+		client_misused(usage);
+	dice = seed + 1;
+	host = malloc(layer_words() * 4);
+	if (!host)
+		return CUDA_EXIT_NO_MEMORY;
+	cuda_open();
+	mix = cuda_function(ptx, "mix");
+	CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	cache_open(cache_kind_find(allocator), segment_kib << 10, stream);
+	layers_make(host);
+	for (uint64_t n = 0; n < n_steps || (is_endless && client_input_is_quiet()); n++)
+		step();
+	is_right = verify(host);
+	for (uint64_t k = n_layers; k > 0; k--)
+		cache_free(layers[k - 1].p);
+	cache_close();
+	CHECK(cuStreamDestroy_v2(stream));
+	cuda_close();
+	free(host);
+	printf("cuda-train: %llu KiB of weights, %s: %s\n", (unsigned long long)weights_kib,
+	       allocator, is_right ? "right" : "wrong");
+	return is_right ? CUDA_EXIT_RIGHT : CUDA_EXIT_WRONG;
+}
