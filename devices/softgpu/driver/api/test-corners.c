@@ -20,9 +20,11 @@ static unsigned word(unsigned i)
 	return value;
 }
 
+/* A set of device memory may still run when the call returns, and not every stream waits for it. */
 static void clear(void)
 {
 	assert_cu(cuMemsetD32_v2(words, 0, N));
+	assert_cu(cuCtxSynchronize());
 }
 
 /* -- contexts and streams ------------------------------------------------------------------- */
