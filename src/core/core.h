@@ -271,7 +271,8 @@ struct slu_core_group_view {
 	enum slu_core_state state;
 	struct slu_epoch epoch;
 	uint64_t since_ns; /* in this state */
-	bool is_stuck, is_idle, is_parked;
+	bool is_stuck;	   /* it does not come to rest, or its copies do not end */
+	bool is_idle, is_parked;
 	unsigned level; /* of the policy: 0 is the top */
 	uint64_t n_turns;
 	uint64_t ran_ns;    /* in RUNNING, all together */

@@ -83,6 +83,7 @@ struct slu_core_group *slu_core_group_new(struct slu_core *core, uint64_t id)
 		.crowd_ns = SLU_CORE_NEVER,
 		.kept_ns = SLU_CORE_NEVER,
 		.union_ns = SLU_CORE_NEVER,
+		.stall_ns = SLU_CORE_NEVER,
 		.policy_state = group->policy_state,
 	};
 	slu_core_group_begin(core, group);

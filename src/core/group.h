@@ -42,6 +42,7 @@ enum slu_core_why_kind {
 	SLU_CORE_WHY_CAPACITY, /* the device has less */
 	SLU_CORE_WHY_PINNED,   /* the pinned budget has less */
 	SLU_CORE_WHY_GROWER,   /* other allocates memory that cannot move, and so does this one */
+	SLU_CORE_WHY_STALL,    /* its copies do not end */
 };
 
 struct slu_core_why {
@@ -86,6 +87,9 @@ struct slu_core_group {
 	uint64_t kept_ns;   /* other groups keep what its members need together since; or NEVER */
 	uint64_t union_ns;  /* it would fit next to the group it was split from since; or NEVER */
 	struct slu_core_patience patience;
+	uint64_t stall_ns; /* nothing of it moves since, although it should; or NEVER (stall.h) */
+	uint64_t stall_end_ns;	     /* it gets no turn before */
+	unsigned n_stalls;	     /* since it ran last */
 	unsigned n_deadlock_denials; /* denials in the present deadlock (deadlock.h) */
 
 	uint64_t n_turns;

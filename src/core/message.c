@@ -9,6 +9,7 @@
 #include "base/util.h"
 #include "core/group.h"
 #include "core/sched/grow.h"
+#include "core/sched/stall.h"
 #include "core/sched/turns.h"
 #include "core/send.h"
 #include "core/state.h"
@@ -62,13 +63,17 @@ static int on_sums(struct slu_core *core, struct slu_core_client *client,
 {
 	struct slu_core_account *account = account_at(client, sums->account);
 	char size[SLU_SIZE_STRING_MAX];
+	bool was_stalled;
 	uint64_t before;
 	int r;
 
 	if (!account)
 		return SLU_CORE_E_UNKNOWN;
 	before = account->held_bytes;
+	was_stalled = account->is_stalled;
 	r = slu_core_account_answer(account, core->now_ns, sums);
+	if (was_stalled && !account->is_stalled)
+		slu_core_stall_end(client->group);
 	if (!sums->refused_bytes)
 		note_progress(core, account, before);
 	if (r == 0 && sums->refused_bytes && account->seat &&
@@ -181,6 +186,8 @@ static int on_facts(struct slu_core *core, struct slu_core_client *client,
 		return SLU_CORE_E_UNKNOWN;
 	if (seat->mode == SLU_MODE_LAUNCH && facts->n_served != seat->facts.n_served)
 		seat->is_served = true;
+	if (facts->moved_in_bytes != seat->facts.moved_in_bytes)
+		slu_core_stall_end(client->group);
 	seat->facts = *facts;
 	slu_core_grow_note(core, seat);
 	return 0;

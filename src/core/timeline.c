@@ -115,6 +115,8 @@ static void foresee_waiter(const struct slu_core *core, struct slu_core_timeline
 	uint64_t start = core->now_ns;
 	unsigned sure = 100;
 
+	if (group->why.kind == SLU_CORE_WHY_STALL)
+		return; /* nobody can tell when its copies end */
 	for (unsigned d = 0; d < core->n_devices; d++)
 		if (slu_core_group_uses(group, d)) {
 			start = SLU_MAX(start, h->free_ns[d]);

@@ -164,6 +164,10 @@ static void describe_keeper(const struct slu_core *core, uint64_t id, char *buf,
 		snprintf(buf, size, "; silent: %s has not answered for %s",
 			 slu_core_group_name(group),
 			 slu_size_format_time(span, silence_ns(core, group)));
+	else if (group->stall_ns != SLU_CORE_NEVER)
+		snprintf(buf, size, "; stuck: %s has moved nothing for %s",
+			 slu_core_group_name(group),
+			 slu_size_format_time(span, core->now_ns - group->stall_ns));
 	else if (!slu_core_client_is_joined(first))
 		snprintf(buf, size, "; %s is not back yet", first->name);
 	else
@@ -205,6 +209,11 @@ static void why_describe(const struct slu_core *core, const struct slu_core_grou
 		snprintf(buf, size, "parked");
 		return;
 	}
+	if (group->stall_ns != SLU_CORE_NEVER && group->state != SLU_CORE_RUNNING) {
+		snprintf(buf, size, "it should move bytes and has moved none for %s",
+			 slu_size_format_time(end, core->now_ns - group->stall_ns));
+		return;
+	}
 	if (group->state == SLU_CORE_FILLING) {
 		describe_fill(group, buf, size);
 		return;
@@ -217,6 +226,7 @@ static void why_describe(const struct slu_core *core, const struct slu_core_grou
 	switch (why->kind) {
 	case SLU_CORE_WHY_NOTHING:
 	case SLU_CORE_WHY_PARKED:
+	case SLU_CORE_WHY_STALL:
 		break;
 	case SLU_CORE_WHY_GRACE:
 		snprintf(buf, size, "for programs of the last daemon to come back");
@@ -261,7 +271,7 @@ static void group_view(const struct slu_core *core, const struct slu_core_group 
 		.state = group->state,
 		.epoch = group->epoch,
 		.since_ns = group->since_ns,
-		.is_stuck = group->is_stuck,
+		.is_stuck = group->is_stuck || group->stall_ns != SLU_CORE_NEVER,
 		.is_idle = group->is_idle,
 		.is_parked = group->is_parked,
 		.level = group->level,

@@ -145,6 +145,33 @@ def a_stopped_holder_is_named_and_loses_nothing():
             w.end(program)
 
 
+def a_copy_that_never_ends_is_named_and_others_run():
+    """Whichever copy of a program hangs, at its load or in a switch: programs that fit next to what
+    it keeps run, and status names it as long as one that does not fit waits for it."""
+    settings = SETTINGS | {"scheduler.slice": "20ms", "scheduler.fill_deadline": "200ms"}
+    for number in (12, 15, 20):
+        with s.World("hanging", memory=6 * s.MIB, settings=settings, softgpu=SCALED) as w:
+            w.start_daemon()
+
+            def fill(name, mib, **more):
+                return w.start([s.CLIENTS / "cuda-fill", "--mib", mib, "--rounds", 1, "--endless"], "cuda", name=name,
+                               stdin=subprocess.PIPE, **more)
+
+            large = fill("large", 4)
+            s.wait_until("the large one runs", lambda: (w.program("large") or {}).get("launches", 0) > 5)
+            bad = fill("bad", 4, env={"SLUICE_SOFTGPU_FAULT": f"hang:copy:{number}"})
+            why = s.wait_until("it is called stuck", lambda: (p := w.program("bad")) and p["stuck"] and p["reason"], look=w.status)
+            s.note(f"copy {number}: {why}")
+            s.check("has moved none for" in why, "status says why", why)
+            small = fill("small", 1)
+            s.wait_until("a program that fits next to it runs", lambda: (w.program("small") or {}).get("launches", 0) > 50, look=w.status)
+            ended = [t["reason"] for t in w.history()["turns"] if "bad placed nothing" in t["reason"] or "bytes of bad" in t["reason"]]
+            s.check(ended, "history says which turn it ended", w.history()["turns"])
+            bad.kill()
+            for program in (large, small):
+                w.end(program)
+
+
 def a_five_second_kernel_with_a_spinning_host_keeps_its_turn():
     with s.World("long", memory=3 * s.MIB // 2, settings=SETTINGS | {"scheduler.slice": "1h"}, softgpu=SCALED) as w:
         w.start_daemon()
@@ -196,4 +223,5 @@ if __name__ == "__main__":
     s.main(two_cuda_programs_in_a_pipe, two_opencl_programs_in_a_pipe, a_user_event_that_the_others_result_sets,
            two_user_events_that_wait_for_each_other, a_deadlock_that_only_waiting_programs_keep_is_reported,
            a_host_function_that_waits_for_the_other_program, two_that_spin_over_two_devices_beside_a_group_that_wants_both, a_stopped_holder_is_named_and_loses_nothing,
+           a_copy_that_never_ends_is_named_and_others_run,
            a_five_second_kernel_with_a_spinning_host_keeps_its_turn, a_burst_of_launches_is_not_in_flight_all_at_once)

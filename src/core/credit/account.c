@@ -93,6 +93,7 @@ void slu_core_account_report(struct slu_core_account *account, uint64_t held_byt
 	account->is_pending = false;
 	account->is_final = false;
 	account->is_reported_silent = false;
+	account->is_stalled = false;
 	slu_core_capacity_witnessed(account->capacity);
 	slu_core_account_check(account);
 }
@@ -184,8 +185,10 @@ int slu_core_account_answer(struct slu_core_account *account, uint64_t now_ns,
 	uint64_t ceiling = account_cut(account, sums->ceiling_bytes);
 
 	account->claim_bytes = SLU_MIN(sums->held_bytes, SLU_CORE_BYTES_MAX);
-	if (held < account->held_bytes)
+	if (held < account->held_bytes) {
 		account->moved_ns = now_ns;
+		account->is_stalled = false;
+	}
 	if (held > account->held_bytes)
 		account->n_refused = 0;
 	set_held(account, held);

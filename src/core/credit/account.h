@@ -68,6 +68,7 @@ struct slu_core_account {
 	bool is_pending;
 	bool is_final;		      /* the client reported that no more can leave now */
 	bool is_reported_silent;      /* the log and status have its silence */
+	bool is_stalled;	      /* what should leave does not (sched/stall.h) */
 	bool may_be_refused;	      /* a raise was sent since the last refusal that counted */
 	unsigned n_refused;	      /* refusals that counted since held last grew */
 	uint64_t refused_ns;	      /* the last one */

@@ -271,7 +271,7 @@ static int64_t coming_bytes(const struct balance *b)
 
 	TAILQ_FOREACH (account, &b->capacity->accounts, link)
 		if (slu_core_client_is_joined(account->client) && !account->is_final &&
-		    !slu_core_is_silent(b->core, account))
+		    !account->is_stalled && !slu_core_is_silent(b->core, account))
 			coming += (int64_t)(account->charge_bytes - account->limit_bytes);
 	return coming;
 }
@@ -341,7 +341,8 @@ static size_t find_victims(struct balance *b)
 		bool is_idle = group->state == SLU_CORE_IDLE;
 		uint64_t to;
 
-		if (!slu_core_client_is_joined(account->client) || account->is_pending)
+		if (!slu_core_client_is_joined(account->client) || account->is_pending ||
+		    account->is_stalled)
 			continue;
 		assert(n + 2 <= b->core->n_victim_capacity);
 		to = SLU_MAX(account->held_bytes, kept_bytes(account));

@@ -18,7 +18,7 @@ static uint64_t floor_of(struct slu_core *core, const struct slu_core_account *a
 	const struct slu_core_group *group = account->client->group;
 	uint64_t floor = account->floor_bytes;
 
-	if (!slu_core_client_is_joined(account->client) || group->is_stuck ||
+	if (!slu_core_client_is_joined(account->client) || group->is_stuck || account->is_stalled ||
 	    slu_core_is_silent(core, account))
 		return account->charge_bytes;
 	if (!slu_core_group_is_at_rest(group))

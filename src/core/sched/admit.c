@@ -12,6 +12,7 @@
 #include "core/sched/grow.h"
 #include "core/sched/deadlock.h"
 #include "core/sched/split.h"
+#include "core/sched/stall.h"
 #include "core/sched/turns.h"
 #include "core/sched/unfit.h"
 #include "core/send.h"
@@ -87,12 +88,6 @@ static void look_at_deadlines(struct slu_core *core)
 
 		if (slu_core_group_is_open(group) && group->is_parked)
 			slu_core_turns_close(core, group, "%s is parked", name);
-		if (group->state == SLU_CORE_FILLING &&
-		    slu_core_is_due(core, slu_core_after(group->progress_ns,
-							 core->config.fill_deadline_ns)))
-			slu_core_turns_close(
-				core, group, "%s placed nothing for %s: its turn is closed", name,
-				slu_size_format_time(span, core->now_ns - group->progress_ns));
 		if (group->state == SLU_CORE_DRAINING && !group->is_stuck &&
 		    slu_core_is_due(core, group->drain_ns)) {
 			group->is_stuck = true;
@@ -296,6 +291,7 @@ void slu_core_admit(struct slu_core *core)
 {
 	uint64_t reserved = 0;
 
+	slu_core_stall_look(core);
 	look_at_deadlines(core);
 	slu_core_plan_refresh(core);
 	slu_core_admit_collect_open(core);
@@ -324,6 +320,10 @@ void slu_core_admit(struct slu_core *core)
 		group->is_next = false;
 		if (waits_to_grow(core, group))
 			continue;
+		if (slu_core_stall_waits(core, group)) {
+			group->why = (struct slu_core_why){ SLU_CORE_WHY_STALL };
+			continue;
+		}
 		if (slu_core_plan_group(core, group, false, false, &shortage)) {
 			slu_core_unfit_note(core, group, &shortage);
 			continue;

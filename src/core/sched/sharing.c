@@ -39,14 +39,15 @@ static size_t n_groups(const struct slu_core *core, unsigned device)
 	return n;
 }
 
-/* The first waiting group in the timeline of the device, or NULL. */
+/* The first group in the timeline of the device that waits for its turn, or NULL. */
 static const struct slu_core_group *device_waiter(const struct slu_core *core, unsigned device)
 {
 	const struct slu_core_group *group, *first = NULL;
 
 	TAILQ_FOREACH (group, &core->groups, link)
 		if (group->state == SLU_CORE_WAITING && !group->is_parked &&
-		    slu_core_group_uses(group, device) && (!first || group->place < first->place))
+		    group->why.kind != SLU_CORE_WHY_STALL && slu_core_group_uses(group, device) &&
+		    (!first || group->place < first->place))
 			first = group;
 	return first;
 }

@@ -7,6 +7,7 @@
 #include "base/util.h"
 #include "core/fit/guess.h"
 #include "core/group.h"
+#include "core/sched/stall.h"
 #include "core/sched/turns.h"
 #include "core/send.h"
 
@@ -172,6 +173,7 @@ void slu_core_turns_update(struct slu_core *core, struct slu_core_group *group)
 		slu_core_turns_progress(core, group);
 		group->running_ns = core->now_ns;
 		group->switch_ns = core->now_ns - group->granted_ns - group->stalled_ns;
+		slu_core_stall_forget(group);
 		slu_core_group_enter(core, group, SLU_CORE_RUNNING);
 		slu_core_report(core, TAILQ_FIRST(&group->members)->id,
 				"%s runs, the switch took %s", slu_core_group_name(group),
