@@ -80,6 +80,15 @@ def beyond_the_budget_is_out_of_memory_with_its_numbers():
             s.check("sluice set memory.pinned" in denial["hint"], "and the way out", denial)
 
 
+def what_the_driver_refuses_is_mapped():
+    with world("refused", **{"memory.allow_mapped": "on"}) as w:
+        w.start_daemon()
+        out = w.run(fill(10, "--rounds", 5), "cuda", name="refused", env={"SLUICE_SOFTGPU_FAULT": "memory:8M",
+                                                                          "SLUICE_LOG": w.folder / "refused.log"})
+        s.note(out.splitlines()[0])
+        s.check("bytes mapped" in (w.folder / "refused.log").read_text(), "the rest was mapped", w.log()[-2000:])
+
+
 def off_is_as_without_sluice():
     with world("off", **{"memory.allow_mapped": "off"}) as w:
         w.start_daemon()
@@ -88,4 +97,5 @@ def off_is_as_without_sluice():
         s.check("allow_mapped auto" in denial["hint"], "the way out is named", denial)
 
 
-s.main(alone, next_to_others, two_that_fit_are_not_mapped, beyond_the_budget_is_out_of_memory_with_its_numbers, off_is_as_without_sluice)
+s.main(alone, next_to_others, two_that_fit_are_not_mapped, beyond_the_budget_is_out_of_memory_with_its_numbers, what_the_driver_refuses_is_mapped,
+       off_is_as_without_sluice)

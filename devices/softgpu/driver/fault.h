@@ -47,5 +47,8 @@ int dev_fault_init(const char *list);
 /* Counts an operation of @kind. Return: what shall happen to it; SLOW also says how long. */
 enum dev_fault_action dev_fault_next(enum dev_fault_kind kind, uint64_t *ret_extra_ns);
 
-/* Counts an allocation of @bytes of device memory. Return: whether it shall be refused. */
+/*
+ * Counts an allocation of @bytes of device memory; 0: of host memory. Return: whether it shall be
+ * refused.
+ */
 bool dev_fault_refuses(uint64_t bytes);

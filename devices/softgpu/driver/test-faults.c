@@ -187,6 +187,11 @@ static void order(const char *text)
 
 static int orders_come_while_the_program_runs(void)
 {
+	const CUmemAllocationProp on_host = {
+		.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+		.location.type = CU_MEM_LOCATION_TYPE_HOST_NUMA,
+	};
+	CUmemGenericAllocationHandle host;
 	CUdeviceptr p, q;
 	int n = 0;
 
@@ -197,6 +202,7 @@ static int orders_come_while_the_program_runs(void)
 	STEP(cuMemcpyDtoH_v2(&n, p, 4) == CUDA_ERROR_UNKNOWN);
 	n = 4;
 	order("memory:3M\n");
+	STEP(cuMemCreate(&host, GRANULE * 2, &on_host, 0) == CUDA_SUCCESS);
 	STEP(cuMemAlloc_v2(&q, GRANULE) == CUDA_SUCCESS);
 	STEP(cuMemAlloc_v2(&q, GRANULE) == CUDA_ERROR_OUT_OF_MEMORY);
 	STEP(cuMemAlloc_v2(&q, GRANULE / 4) == CUDA_SUCCESS);

@@ -84,7 +84,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *ret_handle, size_t bytes,
 		return CUDA_ERROR_INVALID_VALUE;
 	DEV_TRY(check_prop(prop, &card));
 	DEV_TRY(dev_capture_unsafe());
-	if (dev_fault_refuses(bytes))
+	if (dev_fault_refuses(card ? bytes : 0))
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	r = card ? dev_phys_new(card, bytes, &phys) : dev_phys_new_host(bytes, false, &phys);
 	if (r)
