@@ -45,9 +45,10 @@ struct slu_core_client {
 	bool never_pins;	       /* none of its devices has a use for pinned memory */
 	bool pins_copies;	       /* a device of it copies faster from pinned host copies */
 	uint64_t pin_refused_ns;       /* the driver refused to pin more then; 0: never */
-	uint64_t pinned_goal_bytes;    /* of the last plan: staging and the MAPPED rest */
-	uint64_t backing_want_bytes;   /* 0: the client asks for none */
-	uint64_t backing_least_bytes;  /* … and this much suffices for the first allocation */
+	uint64_t pin_vain_ns;	      /* it has refused to since, and nothing became MAPPED; or 0 */
+	uint64_t pinned_goal_bytes;   /* of the last plan: staging and the MAPPED rest */
+	uint64_t backing_want_bytes;  /* 0: the client asks for none */
+	uint64_t backing_least_bytes; /* … and this much suffices for the first allocation */
 	uint64_t disk_want_bytes; /* … or this much on disk instead; 0: it cannot use the disk */
 	uint64_t disk_refused_ns; /* its disk was full when a grant was used; 0: never */
 	bool has_disk;		  /* it can use the disk */

@@ -158,7 +158,7 @@ static void take_seats(struct slu_core *core, struct slu_core_client *client,
 	client->has_disk = hello->version >= 2;
 	client->disk_refused_ns = 0;
 	client->staging_bytes = 0;
-	client->pin_refused_ns = 0;
+	client->pin_refused_ns = client->pin_vain_ns = 0;
 	client->pinned_goal_bytes = 0;
 	client->backing_want_bytes = 0;
 }

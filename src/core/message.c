@@ -58,6 +58,21 @@ static void note_progress(struct slu_core *core, const struct slu_core_account *
 			slu_core_turns_progress(core, group);
 }
 
+static void note_pinned(struct slu_core *core, struct slu_core_client *client,
+			uint64_t refused_bytes)
+{
+	char size[SLU_SIZE_STRING_MAX];
+
+	if (!refused_bytes)
+		return;
+	client->pin_refused_ns = core->now_ns;
+	if (client->pin_vain_ns)
+		return;
+	client->pin_vain_ns = core->now_ns;
+	slu_core_report(core, client->id, "the driver refused %s %s of pinned memory", client->name,
+			slu_size_format(size, refused_bytes));
+}
+
 static int on_sums(struct slu_core *core, struct slu_core_client *client,
 		   const struct slu_msg_sums *sums)
 {
@@ -82,8 +97,8 @@ static int on_sums(struct slu_core *core, struct slu_core_client *client,
 		slu_core_report(core, client->id, "the driver refused %s %s", client->name,
 				slu_size_format(size, sums->refused_bytes));
 	}
-	if (r == 0 && sums->refused_bytes && account == &client->pinned)
-		client->pin_refused_ns = core->now_ns;
+	if (account == &client->pinned)
+		note_pinned(core, client, r == 0 ? sums->refused_bytes : 0);
 	if (r == 0 && sums->refused_bytes && account == &client->disk) {
 		client->disk_refused_ns = core->now_ns;
 		slu_core_report(core, client->id, "the disk is full: %s could not write",
@@ -188,6 +203,9 @@ static int on_facts(struct slu_core *core, struct slu_core_client *client,
 		seat->is_served = true;
 	if (facts->moved_in_bytes != seat->facts.moved_in_bytes)
 		slu_core_stall_end(client->group);
+	/* held bytes also grow before the driver is asked, and fall when it refuses */
+	if (facts->mapped_bytes > seat->facts.mapped_bytes)
+		client->pin_vain_ns = 0;
 	seat->facts = *facts;
 	slu_core_grow_note(core, seat);
 	return 0;

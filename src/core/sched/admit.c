@@ -154,6 +154,7 @@ static void look_at_open(struct slu_core *core)
 		 */
 		group->why = (struct slu_core_why){};
 		group->is_overgrown = false;
+		slu_core_unfit_pinned(core, group);
 		if (!slu_core_plan_group(core, group, false, false, &shortage)) {
 			slu_core_patience_fit(core, group);
 			continue;

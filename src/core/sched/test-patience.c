@@ -165,6 +165,43 @@ static void test_no_group_is_denied_before_it_has_tried(void **state)
 	script_end(&s);
 }
 
+/* 150 on a device of 100: 50 must be MAPPED, and the driver pins none of it. */
+static void test_pinning_that_is_refused_for_the_patience_is_denied(void **state)
+{
+	const struct slu_account pinned = { .tier = SLU_TIER_PINNED };
+	struct slu_core_config config;
+	const struct slu_msg_limit *limit;
+	struct script s;
+
+	(void)state;
+	script_config(&config);
+	config.pinned_bytes = MIB(200);
+	script_begin(&s, &config, 100);
+	script_join_plain(&s, 1, SLU_MODE_MAPPED);
+	script_want(&s, 1, 0, 150, true);
+	script_sums(&s, 1, 0, 100);
+	limit = &s.limits[1][SLU_WIRE_DEVICES_MAX].limit;
+	for (unsigned i = 0; i < 49; i++) {
+		struct slu_msg_sums sums = { .account = pinned, .seq = limit->seq };
+
+		/* it counts as held before the driver is asked */
+		sums.held_bytes = sums.ceiling_bytes = MIB(10);
+		script_sums_full(&s, 1, sums);
+		assert_null(script_find(&s, 1, SLU_MSG_DENY));
+		sums.seq = limit->seq;
+		sums.held_bytes = sums.ceiling_bytes = 0;
+		sums.refused_bytes = MIB(10);
+		script_sums_full(&s, 1, sums);
+		script_pass(&s, 100);
+		script_rest(&s, 1, 0, true, 0);
+		script_sums(&s, 1, 0, 100);
+	}
+	script_pass(&s, 200);
+	assert_non_null(script_find(&s, 1, SLU_MSG_DENY));
+	assert_non_null(strstr(script_find(&s, 1, SLU_MSG_DENY)->reason, "refuses to pin more"));
+	script_end(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -172,6 +209,7 @@ int main(void)
 		cmocka_unit_test(test_a_served_program_has_its_whole_patience_again),
 		cmocka_unit_test(test_a_withdrawn_request_no_longer_counts),
 		cmocka_unit_test(test_no_group_is_denied_before_it_has_tried),
+		cmocka_unit_test(test_pinning_that_is_refused_for_the_patience_is_denied),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -119,3 +119,24 @@ void slu_core_unfit_note(struct slu_core *core, struct slu_core_group *group,
 	else if (slu_core_patience_is_over(core, group) && !may_try(core, group, &lasting))
 		group_deny(core, group, &lasting, false, "");
 }
+
+void slu_core_unfit_pinned(struct slu_core *core, struct slu_core_group *group)
+{
+	struct slu_core_client *client;
+
+	TAILQ_FOREACH (client, &group->members, member_link) {
+		struct slu_core_shortage shortage = {
+			.device = SLU_CORE_PLAN_PINNED,
+			.need_bytes = client->pinned_goal_bytes,
+			.free_bytes = client->pinned.held_bytes,
+		};
+
+		if (!client->pin_vain_ns ||
+		    client->pinned.held_bytes >= client->pinned_goal_bytes ||
+		    !slu_core_is_due(core,
+				     slu_core_after(client->pin_vain_ns, core->config.patience_ns)))
+			continue;
+		client->pin_vain_ns = 0;
+		group_deny(core, group, &shortage, false, ": the driver refuses to pin more");
+	}
+}

@@ -18,6 +18,12 @@
 void slu_core_unfit_note(struct slu_core *core, struct slu_core_group *group,
 			 const struct slu_core_shortage *shortage);
 
+/*
+ * Denies an open group if the driver has refused for the patience to pin what must be MAPPED. The
+ * budget of pinned memory is what the settings say, so no plan takes notice of these refusals.
+ */
+void slu_core_unfit_pinned(struct slu_core *core, struct slu_core_group *group);
+
 /* Denies one of the waiting calls of the group; the reason is the figures and then @why. */
 void slu_core_unfit_deny(struct slu_core *core, struct slu_core_group *group,
 			 const struct slu_core_shortage *shortage, const char *why);
