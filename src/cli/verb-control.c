@@ -24,6 +24,13 @@ static const struct slu_cli_option all_options[] = {
 	{ 0 },
 };
 
+static const struct slu_cli_option kick_options[] = {
+	{ .name = "all",
+	  .doc = "every program of yours that is called so",
+	  .at = offsetof(struct options, all) },
+	{ 0 },
+};
+
 static void take_program(void *options, char *word, struct argp_state *state)
 {
 	struct options *o = options;
@@ -41,6 +48,14 @@ static void check_program(const void *options, struct argp_state *state)
 		argp_error(state, "which program? 'sluice status' has their names and pids");
 	if (o->program && o->all)
 		argp_error(state, "a program or --all, not both");
+}
+
+static void check_kicked(const void *options, struct argp_state *state)
+{
+	const struct options *o = options;
+
+	if (!o->program)
+		argp_error(state, "which program? 'sluice status' has their names and pids");
 }
 
 static int finish(struct options *o, json_t *request)
@@ -68,8 +83,7 @@ static int steer(int argc, char **argv, const struct slu_cli_verb *verb, const c
 	json_t *request;
 
 	slu_cli_parse(verb, argc, argv, &o);
-	request = o.all ? json_pack("{s:s, s:b}", "verb", name, "all", 1)
-			: json_pack("{s:s, s:s}", "verb", name, "program", o.program);
+	request = json_pack("{s:s, s:b, s:s*}", "verb", name, "all", o.all, "program", o.program);
 	return finish(&o, request);
 }
 
@@ -113,14 +127,15 @@ const struct slu_cli_verb slu_cli_unpark = {
 };
 
 const struct slu_cli_verb slu_cli_kick = {
+	.options = kick_options,
 	.asks = SLU_CLI_ASKS_FACTS,
-	.args_doc = "NAME|PID",
+	.args_doc = "NAME|PID\n--all NAME",
 	.doc = "End a program that does not give the device back (SIGKILL).\v"
 	       "What it had not saved is lost. 'sluice status' says which program blocks "
-	       "another.\n\n"
+	       "another. Where several programs have the name, give a pid, or --all.\n\n"
 	       "For example: sluice kick train",
 	.take = take_program,
 	.offers = SLU_CLI_OFFERS_PROGRAMS,
-	.check = check_program,
+	.check = check_kicked,
 	.run = kick,
 };

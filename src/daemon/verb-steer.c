@@ -21,6 +21,8 @@
 #include "daemon/session.h"
 #include "daemon/text.h"
 
+#define PIDS_MAX 16 /* that an answer names */
+
 static bool is_called(const char *name, pid_t pid, const char *who)
 {
 	unsigned long long number;
@@ -55,6 +57,7 @@ struct steering {
 	bool (*is_needed)(const struct slu_program *program);
 	int (*act)(struct slu_server *server, struct slu_program *program);
 	int (*act_refused)(struct slu_session *session); /* NULL: not possible */
+	bool is_lasting; /* it cannot be undone: not of several programs unless all are meant */
 };
 
 static void list_program(json_t *list, const char *name, pid_t pid)
@@ -167,7 +170,44 @@ static void say_unknown(struct slu_answer *answer, const char *who)
 		      "no program of yours is called '%.64s', nor has that pid", who);
 }
 
-/* "Parked chat.py (pid 12).", "chat.py (pid 12) was parked already.", "Parked 3 programs." */
+static bool is_group(const char *who)
+{
+	char *end;
+
+	return strlen(who) == 16 && strtoull(who, &end, 16) && !*end;
+}
+
+static void pid_add(char *list, size_t size, unsigned n, pid_t pid)
+{
+	size_t used = strlen(list);
+
+	if (n < PIDS_MAX)
+		snprintf(list + used, size - used, "%s%d", n ? ", " : "", (int)pid);
+	else if (n == PIDS_MAX)
+		snprintf(list + used, size - used, ", …");
+}
+
+/* Whether @who is the name of several programs; then the answer says which. */
+static bool is_ambiguous(struct slu_answer *answer, const struct steering *verb, const char *who)
+{
+	const struct slu_program *program;
+	const struct slu_session *session;
+	char pids[PIDS_MAX * 12 + 8] = "";
+	unsigned n = 0;
+
+	LIST_FOREACH (program, &answer->view.server->programs, entry)
+		if (is_steered(answer, program, who) && verb->is_needed(program))
+			pid_add(pids, sizeof(pids), n++, program->pid);
+	LIST_FOREACH (session, &answer->view.server->sessions, entry)
+		if (is_refused(answer, session, who) && !session->is_kicked)
+			pid_add(pids, sizeof(pids), n++, session->pid);
+	if (n > 1)
+		slu_answer_no(answer, EEXIST, "Give one of the pids, or --all to mean all of them.",
+			      "%u programs are called '%s': pid %s", n, who, pids);
+	return n > 1;
+}
+
+/* "Parked chat.py (pid 12)., "chat.py (pid 12) was parked already.", "Parked 3 programs." */
 static void say_done(struct slu_answer *answer, const struct steering *verb, const json_t *changes,
 		     const json_t *others)
 {
@@ -193,10 +233,11 @@ static void programs_steer(struct slu_answer *answer, const struct steering *ver
 	const char *said = json_string_value(json_object_get(answer->request, "program"));
 	/* longer than any name, so that a cut word matches no name */
 	char word[SLU_WIRE_NAME_MAX + 8], *who = said ? word : NULL;
+	bool is_all = json_is_true(json_object_get(answer->request, "all"));
 	json_t *changes, *others;
 	unsigned n;
 
-	if (!who && !json_is_true(json_object_get(answer->request, "all"))) {
+	if (!who && !is_all) {
 		slu_answer_no(answer, EINVAL, NULL,
 			      "expected \"program\" (a name, a pid or a group) or \"all\"");
 		return;
@@ -204,6 +245,8 @@ static void programs_steer(struct slu_answer *answer, const struct steering *ver
 	/* names are stored in this form, also those with control characters */
 	slu_utf8_copy(word, sizeof(word), said ? said : "");
 	slu_text_clean(word);
+	if (verb->is_lasting && who && !is_all && !is_group(who) && is_ambiguous(answer, verb, who))
+		return;
 	changes = json_array();
 	others = json_array();
 	n = list_meant(answer, verb, who, changes, others);
@@ -292,7 +335,8 @@ void slu_verb_park(struct slu_answer *answer)
 {
 	static const struct steering verb = {
 		"Parked",      "was parked already", "No program was left to park.",
-		is_not_parked, program_park,	     NULL
+		is_not_parked, program_park,	     NULL,
+		false
 	};
 
 	programs_steer(answer, &verb);
@@ -302,7 +346,8 @@ void slu_verb_unpark(struct slu_answer *answer)
 {
 	static const struct steering verb = {
 		"Unparked", "was not parked", "No program was parked.",
-		is_parked,  program_unpark,   NULL
+		is_parked,  program_unpark,   NULL,
+		false
 	};
 
 	programs_steer(answer, &verb);
@@ -312,7 +357,8 @@ void slu_verb_kick(struct slu_answer *answer)
 {
 	static const struct steering verb = {
 		"Ended",       "was ended already", "There was no program to end.",
-		is_not_kicked, program_kick,	    kick_refused
+		is_not_kicked, program_kick,	    kick_refused,
+		true
 	};
 
 	programs_steer(answer, &verb);

@@ -709,7 +709,7 @@ offered() {
 	[ "$(<"$world/asked")" = "status --json --system" ]
 	offered sluice park --a
 	[ "${COMPREPLY[*]}" = --all ]
-	offered sluice kick --a
+	offered sluice status --a
 	[ -z "${COMPREPLY[*]}" ]
 	offered sluice run --name coder --r
 	[ "${COMPREPLY[*]}" = --require ]

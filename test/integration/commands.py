@@ -70,6 +70,27 @@ def kick_ends_a_program_that_the_daemon_refused():
         w.end(first)
 
 
+def kick_ends_one_program_unless_all_are_meant():
+    with world("kick-name") as w:
+        w.start_daemon()
+        twins = [start_endless(w, "twin") for _ in range(2)]
+        s.wait_until("both run", lambda: [p["name"] for p in w.status()["programs"] if p["launches"]] == ["twin", "twin"])
+        done = w.sluice("kick", "twin")
+        s.check(done.returncode == 122 and all(str(t.pid) in done.stderr for t in twins) and "--all" in done.stderr,
+                "it asks which one is meant", done)
+        s.check([t.poll() for t in twins] == [None, None], "and ends none")
+        done = w.sluice("kick", str(twins[0].pid))
+        s.check(done.stdout == f"Ended twin (pid {twins[0].pid}).\n", "a pid is one program", done)
+        w.finish(twins[0], exits=(-signal.SIGKILL,))
+        s.wait_until("it is gone", lambda: len(w.status()["programs"]) == 1)
+        twins[0] = start_endless(w, "twin")
+        s.wait_until("both run", lambda: [p["name"] for p in w.status()["programs"] if p["launches"]] == ["twin", "twin"])
+        done = w.sluice("kick", "--all", "twin")
+        s.check(done.stdout == "Ended 2 programs.\n", "--all ends both", done)
+        for twin in twins:
+            w.finish(twin, exits=(-signal.SIGKILL,))
+
+
 def narrow_terminals_get_lines_that_fit():
     with world("narrow", **{"scheduler.slice": "50ms"}) as w:
         w.start_daemon()
@@ -180,6 +201,7 @@ def what_is_offered_as_free_is_there_beside_the_contexts_of_others():
 
 
 s.main(a_stopped_program_is_shown_as_stopped, narrow_terminals_get_lines_that_fit, kick_ends_a_program_that_the_daemon_refused,
+       kick_ends_one_program_unless_all_are_meant,
        park_and_unpark_say_when_nothing_changes, a_refused_program_that_ends_at_once_is_told,
        history_lists_the_moves_of_programs_that_moved_something, advice_names_no_setting_that_is_on_already,
        a_denial_names_what_the_program_asked_for, what_is_offered_as_free_is_there_beside_the_contexts_of_others)
