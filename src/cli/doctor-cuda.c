@@ -116,21 +116,16 @@ static void look_at_driver(struct slu_doctor *d, const char *path)
 		look_at_device(d, &calls, i);
 }
 
-/* What the last self-test of this driver found, in one line. */
-static void look_at_selftest(struct slu_doctor *d, const char *driver)
+/* What the last self-test of this GPU found, in one line. */
+static void selftest_say(void *data, const char *gpu, const json_t *findings)
 {
-	json_t *findings = slu_selftest_store_read(driver), *finding;
+	struct slu_doctor *d = data;
+	const json_t *finding;
 	uint64_t in = 0, out = 0;
 	unsigned n_problems = 0;
 	char to[SLU_SIZE_STRING_MAX], from[SLU_SIZE_STRING_MAX];
 	size_t i;
 
-	if (!findings) {
-		slu_doctor_say(d, SLU_VERDICT_NOTE, "cuda",
-			       "'sluice selftest' takes half a minute.",
-			       "self-test: not run with this driver yet");
-		return;
-	}
 	json_array_foreach (findings, i, finding) {
 		const char *key = slu_reply_text(finding, "key");
 		const char *verdict = slu_reply_text(finding, "verdict");
@@ -143,9 +138,17 @@ static void look_at_selftest(struct slu_doctor *d, const char *driver)
 	}
 	slu_doctor_say(d, n_problems ? SLU_VERDICT_NOTE : SLU_VERDICT_FINE, "cuda",
 		       n_problems ? "'sluice selftest' lists them with their consequences." : NULL,
-		       "self-test: %s/s to the device, %s/s back; %u of the findings are problems",
-		       slu_size_format(to, in), slu_size_format(from, out), n_problems);
-	json_decref(findings);
+		       "self-test of %s: %s/s to the device, %s/s back; %u of the findings are "
+		       "problems",
+		       gpu, slu_size_format(to, in), slu_size_format(from, out), n_problems);
+}
+
+static void look_at_selftests(struct slu_doctor *d, const char *driver)
+{
+	if (!slu_selftest_store_each(driver, selftest_say, d))
+		slu_doctor_say(d, SLU_VERDICT_NOTE, "cuda",
+			       "'sluice selftest' takes half a minute.",
+			       "self-test: not run with this driver yet");
 }
 
 void slu_doctor_cuda(struct slu_doctor *d)
@@ -162,7 +165,7 @@ void slu_doctor_cuda(struct slu_doctor *d)
 	for (size_t i = 0; i < drivers->n; i++)
 		slu_doctor_try(d, "cuda", drivers->paths[i], look_at_driver);
 	if (drivers->n)
-		look_at_selftest(d, drivers->paths[0]);
+		look_at_selftests(d, drivers->paths[0]);
 	if (!drivers->n)
 		slu_doctor_say(d, SLU_VERDICT_NOTE, "cuda",
 			       d->install.softgpu_folder[0]

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/selftest-store.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/util.h"
 #include "wire/path.h"
 
-#define NAME "selftest.json"
+#define NAME_BEGIN "selftest-"
+#define NAME_END   ".json"
 
 /* Identifies the driver: its file and the file's state. NULL if it cannot be read. */
 static json_t *driver_describe(const char *driver)
@@ -23,23 +27,19 @@ static json_t *driver_describe(const char *driver)
 			 (json_int_t)st.st_size, "driver_mtime", (json_int_t)st.st_mtime);
 }
 
-static int store_path(bool make, char *ret_path, size_t size)
-{
-	char folder[PATH_MAX];
-	int r = slu_path_state(SLU_PATH_USER, make, folder, sizeof(folder));
-
-	if (snprintf(ret_path, size, "%s/" NAME, folder) >= (int)size)
-		return -ENAMETOOLONG;
-	return r;
-}
-
-int slu_selftest_store_write(const char *driver, json_t *findings, char *ret_path, size_t size)
+int slu_selftest_store_write(const char *driver, int version, const char *gpu, json_t *findings,
+			     char *ret_path, size_t size)
 {
 	json_t *all = driver_describe(driver);
-	char draft[PATH_MAX];
-	int r = store_path(true, ret_path, size);
+	char folder[PATH_MAX], draft[PATH_MAX];
+	int r = slu_path_state(SLU_PATH_USER, true, folder, sizeof(folder));
 
-	if (!r && (!all || json_object_set(all, "findings", findings)))
+	if (snprintf(ret_path, size, "%s/" NAME_BEGIN "%d-%s" NAME_END, folder, version, gpu) >=
+	    (int)size)
+		r = -ENAMETOOLONG;
+	if (!r && (!all || json_object_set(all, "findings", findings) ||
+		   json_object_set_new(all, "driver_version", json_integer(version)) ||
+		   json_object_set_new(all, "gpu", json_string(gpu))))
 		r = -ENOMEM;
 	if (!r && snprintf(draft, sizeof(draft), "%s.new", ret_path) >= (int)sizeof(draft))
 		r = -ENAMETOOLONG;
@@ -53,23 +53,49 @@ int slu_selftest_store_write(const char *driver, json_t *findings, char *ret_pat
 	return r;
 }
 
-json_t *slu_selftest_store_read(const char *driver)
+static bool is_of_driver(const json_t *all, const json_t *now)
 {
 	static const char *const keys[] = { "driver", "driver_bytes", "driver_mtime" };
-	json_t *now = driver_describe(driver), *all = NULL, *findings = NULL;
-	char path[PATH_MAX];
 
-	if (now && !store_path(false, path, sizeof(path)))
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(keys); i++)
+		if (!json_equal(json_object_get(all, keys[i]), json_object_get(now, keys[i])))
+			return false;
+	return json_is_array(json_object_get(all, "findings")) &&
+	       json_is_string(json_object_get(all, "gpu"));
+}
+
+static int is_store(const struct dirent *entry)
+{
+	size_t n = strlen(entry->d_name), n_end = strlen(NAME_END);
+
+	return !strncmp(entry->d_name, NAME_BEGIN, strlen(NAME_BEGIN)) && n > n_end &&
+	       !strcmp(entry->d_name + n - n_end, NAME_END);
+}
+
+unsigned slu_selftest_store_each(const char *driver,
+				 void (*call)(void *data, const char *gpu, const json_t *findings),
+				 void *data)
+{
+	json_t *now = driver_describe(driver), *all;
+	char folder[PATH_MAX], path[PATH_MAX + NAME_MAX + 2];
+	struct dirent **entries = NULL;
+	unsigned n_found = 0;
+	int n = -1;
+
+	if (now && !slu_path_state(SLU_PATH_USER, false, folder, sizeof(folder)))
+		n = scandir(folder, &entries, is_store, alphasort);
+	for (int i = 0; i < n; i++) {
+		snprintf(path, sizeof(path), "%s/%s", folder, entries[i]->d_name);
 		all = json_load_file(path, 0, NULL);
-	if (json_is_array(json_object_get(all, "findings")))
-		findings = json_incref(json_object_get(all, "findings"));
-	for (size_t i = 0; findings && i < sizeof(keys) / sizeof(keys[0]); i++) {
-		if (json_equal(json_object_get(all, keys[i]), json_object_get(now, keys[i])))
-			continue;
-		json_decref(findings);
-		findings = NULL;
+		if (is_of_driver(all, now)) {
+			n_found++;
+			call(data, json_string_value(json_object_get(all, "gpu")),
+			     json_object_get(all, "findings"));
+		}
+		json_decref(all);
+		free(entries[i]);
 	}
-	json_decref(all);
+	free(entries);
 	json_decref(now);
-	return findings;
+	return n_found;
 }

@@ -52,10 +52,12 @@ struct run {
 	const struct options *options;
 	const char *driver;
 	int ordinal;
-	const struct slu_selftest_part *part; /* under way */
-	FILE *parent;			      /* in a child */
+	const struct slu_selftest_part *part;  /* under way */
+	FILE *parent;			       /* in a child */
+	struct slu_selftest_identity identity; /* no driver_version: not known */
 	json_t *findings;
 	unsigned n_problems;
+	bool lacked_memory; /* a finding says no more than that memory was short */
 };
 
 static const char *value_format(char buf[static SLU_SIZE_STRING_MAX + 4],
@@ -121,6 +123,7 @@ static void finding_take(struct run *run, const struct slu_selftest_finding *f)
 	json_array_append_new(run->findings, line);
 	run->n_problems +=
 		f->verdict == SLU_SELFTEST_DIFFERS || f->verdict == SLU_SELFTEST_UNPROVEN;
+	run->lacked_memory |= f->error == CUDA_ERROR_OUT_OF_MEMORY;
 	if (!run->options->is_json)
 		finding_print(f);
 }
@@ -148,6 +151,53 @@ static void child_run(void *data, FILE *parent)
 
 	run->parent = parent;
 	run->part->run(&test);
+}
+
+static void child_identify(void *data, FILE *parent)
+{
+	const struct run *run = data;
+	struct slu_selftest_identity id;
+
+	if (slu_selftest_identify(run->driver, run->ordinal, &id))
+		fprintf(parent, "%d\t%s\t%llu\t%llu\n", id.driver_version, id.gpu,
+			(unsigned long long)id.free_bytes, (unsigned long long)id.needed_bytes);
+}
+
+static void identity_take(void *data, char *line)
+{
+	struct slu_selftest_identity *id = &((struct run *)data)->identity;
+	char *fields[4] = { 0 };
+
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(fields); i++)
+		fields[i] = strsep(&line, "\t");
+	if (!fields[3])
+		return;
+	id->driver_version = atoi(fields[0]);
+	snprintf(id->gpu, sizeof(id->gpu), "%s", fields[1]);
+	id->free_bytes = strtoull(fields[2], NULL, 10);
+	id->needed_bytes = strtoull(fields[3], NULL, 10);
+}
+
+/*
+ * Return: whether the device has the memory that the parts need. If its driver does not even say
+ * that, the parts find out why.
+ */
+static bool device_suffices(struct run *run)
+{
+	const struct slu_probe probe = { SLU_SELFTEST_PATIENCE_S, child_identify, identity_take,
+					 run };
+	char free_text[SLU_SIZE_STRING_MAX], needed[SLU_SIZE_STRING_MAX];
+	int signal = 0;
+
+	(void)slu_probe_run(&probe, &signal);
+	if (run->identity.free_bytes >= run->identity.needed_bytes)
+		return true;
+	slu_cli_complain(
+		"End what else uses the device, and run the self-test again.",
+		"GPU %d has %s of free memory, and the self-test needs %s: nothing was tried",
+		run->ordinal, slu_size_format(free_text, run->identity.free_bytes),
+		slu_size_format(needed, run->identity.needed_bytes));
+	return false;
 }
 
 static void line_take(void *data, char *line)
@@ -232,12 +282,20 @@ static int driver_try(const struct options *o, const char *driver)
 	char kept[PATH_MAX] = "";
 	int r;
 
+	if (!device_suffices(&run)) {
+		json_decref(run.findings);
+		return SLU_CLI_TROUBLE;
+	}
 	if (!o->is_json)
 		printf("Driver: %s. This takes about half a minute.\n", driver);
 	for (const struct slu_selftest_part *part = slu_selftest_parts; part->name; part++)
 		part_run(&run, part);
-	if (!o->keeps_nothing) {
-		r = slu_selftest_store_write(driver, run.findings, kept, sizeof(kept));
+	if (!o->keeps_nothing && run.lacked_memory)
+		slu_cli_complain("End what else uses the device, and run the self-test again.",
+				 "memory was short while the self-test ran: nothing is kept");
+	if (!o->keeps_nothing && !run.lacked_memory && run.identity.driver_version) {
+		r = slu_selftest_store_write(driver, run.identity.driver_version, run.identity.gpu,
+					     run.findings, kept, sizeof(kept));
 		if (r)
 			slu_cli_complain("The findings below are complete; use --no-store to leave "
 					 "this out.",

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/uuid.h"
 #include "cuabi/cuda-calls.h"
 #include "selftest/driver.h"
 
@@ -75,6 +76,18 @@ struct slu_selftest_part {
 /* Ended by a NULL name. */
 extern const struct slu_selftest_part slu_selftest_parts[];
 
+/* What the findings are about, and whether its memory suffices to find them. */
+struct slu_selftest_identity {
+	int driver_version;
+	char gpu[SLU_UUID_STRING_MAX];
+	uint64_t free_bytes;   /* of the device, now */
+	uint64_t needed_bytes; /* with less, parts fail for lack of memory, which says nothing */
+};
+
+/* In a process of its own, as a part. Return: whether the driver says all of it. */
+bool slu_selftest_identify(const char *path, int ordinal,
+			   struct slu_selftest_identity *ret_identity);
+
 /* Opens the driver, the device and a context. Return: whether it worked; otherwise it is reported.
  */
 bool slu_selftest_open(struct slu_selftest *test, const char *key);
@@ -96,7 +109,7 @@ void slu_selftest_judge(struct slu_selftest *test, const char *key, bool holds, 
 void slu_selftest_fail(struct slu_selftest *test, const char *key, CUresult error, const char *what,
 		       const char *then);
 
-/* For the other process of a part: nothing that it finds is reported. */
+/* For a process whose findings are not to be reported. */
 void slu_selftest_hush(struct slu_selftest *test);
 
 /* Memory at an address of its own, as Sluice places it. */

@@ -6,6 +6,7 @@ crash or hang.
 
 import json
 import os
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
@@ -45,7 +46,7 @@ def every_assumption_holds_and_every_figure_has_a_value():
                     found[key])
         # by the profile, not by the clock: the software GPU's queue, granule and contexts
         s.check(found["map.granule"]["value"] == (2 << 20) / 256, "the granule is the card's", found["map.granule"])
-        s.check(not list(w.folder.rglob("selftest.json")), "--no-store keeps nothing")
+        s.check(not list(w.folder.rglob("selftest-*.json")), "--no-store keeps nothing")
 
 
 def the_figures_are_kept_for_this_driver():
@@ -53,13 +54,43 @@ def the_figures_are_kept_for_this_driver():
         state = {"SLUICE_STATE": w.folder / "state"}
         (w.folder / "state").mkdir(mode=0o700)
         out = selftest(w, env=state)
-        s.check("Everything that Sluice relies on holds here." in out and str(w.folder / "state" / "selftest.json") in out,
-                "people are told where", out)
-        kept = json.loads((w.folder / "state" / "selftest.json").read_text())
+        file, = (w.folder / "state").glob("selftest-*.json")
+        s.check("Everything that Sluice relies on holds here." in out and str(file) in out, "people are told where", out)
+        kept = json.loads(file.read_text())
+        s.check(file.name == f"selftest-{kept['driver_version']}-{kept['gpu']}.json" and kept["gpu"].startswith("GPU-"),
+                "by the driver's version and the GPU", file)
         s.check(kept["driver"] == os.path.realpath(s.SOFTGPU / "libcuda.so.1") and {f["key"] for f in kept["findings"]}
                 == ASSUMPTIONS | FIGURES, "all of it is kept", kept)
         doctor = w.finish(w.start([s.SLUICE, "doctor"], "cuda", sluice=False, env=state), exits=(0, TROUBLE))
-        s.check("self-test: " in doctor and "/s to the device" in doctor, "doctor shows the figures", doctor)
+        s.check(f"self-test of {kept['gpu']}: " in doctor and "/s to the device" in doctor, "doctor shows the figures", doctor)
+
+
+def each_gpu_has_findings_of_its_own():
+    with s.World("selftest-two", softgpu={"profile": "rtx5080", "scale": 256, "devices": 2}) as w:
+        state = {"SLUICE_STATE": w.folder / "state"}
+        (w.folder / "state").mkdir(mode=0o700)
+        for gpu in (0, 1):
+            selftest(w, "--gpu", gpu, env=state)
+        doctor = w.finish(w.start([s.SLUICE, "doctor"], "cuda", sluice=False, env=state), exits=(0, TROUBLE))
+        s.check(doctor.count("self-test of GPU-") == 2, "doctor shows both", doctor)
+
+
+def a_full_device_leaves_what_is_kept():
+    with world("selftest-full") as w:
+        state = {"SLUICE_STATE": w.folder / "state"}
+        (w.folder / "state").mkdir(mode=0o700)
+        selftest(w, env=state)
+        file, = (w.folder / "state").glob("selftest-*.json")
+        kept = file.read_text()
+        other = w.start([s.CLIENTS / "cuda-fill", "--mib", 52, "--wait"], "cuda", sluice=False, stdin=subprocess.PIPE)
+        s.check(other.stdout.readline() == "ready\n", "the device is full")
+        out = selftest(w, exits=(TROUBLE,), env=state)
+        s.check("of free memory, and the self-test needs" in out and "End what else uses the device" in out, "it says why", out)
+        s.check(file.read_text() == kept, "what was found before is kept")
+        w.end(other)
+        # it may also become full later
+        out = selftest(w, exits=(TROUBLE,), env=state | {"SLUICE_SOFTGPU_FAULT": "create:2"})
+        s.check("memory was short" in out and file.read_text() == kept, "findings for lack of memory are not kept", out)
 
 
 def a_folder_that_cannot_be_written_loses_the_figures_only():
@@ -105,6 +136,6 @@ def what_is_no_driver_is_told():
 
 
 if __name__ == "__main__":
-    s.main(every_assumption_holds_and_every_figure_has_a_value, the_figures_are_kept_for_this_driver,
+    s.main(every_assumption_holds_and_every_figure_has_a_value, the_figures_are_kept_for_this_driver, each_gpu_has_findings_of_its_own, a_full_device_leaves_what_is_kept,
            a_folder_that_cannot_be_written_loses_the_figures_only, a_driver_that_differs_is_told,
            each_operation_that_fails_is_a_finding, what_is_no_driver_is_told)
