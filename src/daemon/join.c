@@ -330,7 +330,7 @@ static int revive_devices(struct slu_program *program, const struct slu_roster_l
 		const struct slu_roster_device *known = &line->devices[d];
 		struct slu_program_device *own = &program->devices[program->n_devices];
 		struct slu_hello_device named = { .total_bytes = known->total_bytes };
-		char why[192];
+		char why[SLU_WIRE_DETAIL_MAX];
 		int r, status;
 
 		memcpy(named.uuid, known->uuid, sizeof(named.uuid));

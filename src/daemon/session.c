@@ -223,7 +223,7 @@ static int take_hello(struct slu_session *session, const struct slu_msg_hello *h
 {
 	struct slu_timeline_who who;
 	int r, status = 0;
-	char why[192] = "";
+	char why[SLU_WIRE_DETAIL_MAX] = "";
 
 	if (!slu_session_serves_version(hello->version, why, sizeof(why))) {
 		session_refuse(session, hello, EPROTONOSUPPORT, why);
@@ -336,7 +336,7 @@ static int message_take(struct slu_session *session, const struct slu_message *m
 
 static void take_bad(struct slu_session *session, const struct slu_message *m, const char *fault)
 {
-	char why[192];
+	char why[SLU_WIRE_DETAIL_MAX];
 
 	if (session->state == SLU_SESSION_OUTSIDE)
 		return;

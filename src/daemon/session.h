@@ -51,7 +51,7 @@ struct slu_session {
 
 	/* OUTSIDE */
 	char name[SLU_WIRE_NAME_MAX];
-	char why[192];
+	char why[SLU_WIRE_DETAIL_MAX];
 	bool is_kicked; /* a user has ended its process */
 };
 

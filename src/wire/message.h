@@ -16,6 +16,7 @@
 #define SLU_WIRE_VERSION     2
 #define SLU_WIRE_DEVICES_MAX 8
 #define SLU_WIRE_NAME_MAX    64
+#define SLU_WIRE_DETAIL_MAX  184       /* of the words in WELCOME */
 #define SLU_WIRE_IDLE_NS     100000000 /* without device progress: IDLE */
 #define SLU_WIRE_PACKET_MAX  4096      /* every message fits; longer packets are refused */
 
@@ -152,7 +153,7 @@ struct slu_msg_welcome {
 	uint8_t hears_excess; /* EXCESS may be sent */
 	uint8_t exportable;   /* plain allocations are the driver's, so that others can open them */
 	uint8_t reserved[1];
-	char detail[184];      /* for people, where status is not 0: what to do */
+	char detail[SLU_WIRE_DETAIL_MAX]; /* for people, where status is not 0: what to do */
 	uint64_t beyond_bytes; /* visible_bytes 0: what it may own more than a device; else 0 */
 };
 
