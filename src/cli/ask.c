@@ -106,6 +106,14 @@ void slu_cli_explain_silence(const struct slu_cli_peer *peer, char ret_why[SLU_C
 	}
 }
 
+const char *slu_cli_refusal_advice(int error)
+{
+	if (error == -EUSERS)
+		return "End programs that you no longer need, or raise user_sessions_max or "
+		       "sessions_max (sluiced.conf(5)) and send the daemon SIGHUP.";
+	return error == -EACCES ? "Leave --socket out to use your own." : NULL;
+}
+
 int slu_cli_no_daemon(const struct slu_cli_where *where, const struct slu_cli_peer *peer, int error)
 {
 	const char *then = "Start one with 'sluice run -- PROGRAM', or 'sluiced --user'.";
@@ -122,6 +130,12 @@ int slu_cli_no_daemon(const struct slu_cli_where *where, const struct slu_cli_pe
 	if (error == -EACCES)
 		then = "It belongs to somebody else. Leave --socket or --system out to use your "
 		       "own.";
+	if (peer->refusal[0]) {
+		slu_cli_complain(slu_cli_refusal_advice(error),
+				 "the daemon at %s refuses the connection: %s", peer->path,
+				 peer->refusal);
+		return SLU_CLI_REFUSED;
+	}
 	if (error == -EPERM || error == -ENOTDIR) {
 		slu_cli_complain("Remove it, or set XDG_RUNTIME_DIR to a folder of your own.",
 				 "%s, where the daemon's socket should be, is %s.", peer->path,
@@ -201,6 +215,11 @@ static int receive_reply(struct slu_channel *channel, struct slu_cli_peer *peer,
 			return r < 0 ? slu_fold(r) : slu_error(-ECONNRESET);
 		if (m.header.type == SLU_MSG_ANSWER && fd >= 0)
 			break;
+		if (m.header.type == SLU_MSG_WELCOME && m.welcome.status) {
+			snprintf(peer->refusal, sizeof(peer->refusal), "%.*s",
+				 (int)sizeof(m.welcome.detail) - 1, m.welcome.detail);
+			return slu_error(-(int)m.welcome.status);
+		}
 	}
 	if (lseek(fd, 0, SEEK_SET) < 0)
 		return slu_error(-errno);
@@ -225,7 +244,8 @@ int slu_cli_try(const struct slu_cli_where *where, json_t *request, struct slu_c
 	if (!r)
 		r = send_request(channel, request);
 	json_decref(request);
-	if (!r)
+	/* a daemon that closes the connection may have said why */
+	if (!r || r == -ECONNRESET || r == -EPIPE)
 		r = receive_reply(channel, ret_peer, ret_reply, &status);
 	if (r)
 		return r;

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "wire/message.h"
+
 /* The options --system, --socket and --json (parse.c). */
 struct slu_cli_where {
 	const char *socket; /* --socket, or NULL: the usual place */
@@ -26,6 +28,7 @@ struct slu_cli_peer {
 	char path[PATH_MAX]; /* of the socket; the folder if that is what cannot be used */
 	pid_t pid;	     /* 0: unknown */
 	bool is_stopped;
+	char refusal[SLU_WIRE_DETAIL_MAX]; /* its words if it refused the connection */
 };
 
 /*
@@ -36,7 +39,8 @@ int slu_cli_ask(const struct slu_cli_where *where, json_t *request, json_t **ret
 
 /*
  * The same without a word to anybody. Return: 0, -errno if nobody answers (-ETIMEDOUT if somebody
- * is there and does not), SLU_CLI_E_REFUSED with the daemon's own words in *ret_reply.
+ * is there and does not) or the daemon refuses the connection (then ret_peer->refusal has its
+ * words), SLU_CLI_E_REFUSED with the daemon's own words in *ret_reply.
  */
 enum { _SLU_CLI_E_SUCCESS, SLU_CLI_E_REFUSED };
 
@@ -48,6 +52,9 @@ int slu_cli_refused(json_t *reply);
 
 /* Whether a daemon is there and answers. Return: 0, or -errno as above. */
 int slu_cli_ping(const struct slu_cli_where *where, struct slu_cli_peer *ret_peer);
+
+/* What to do about a refused connection, or NULL. */
+const char *slu_cli_refusal_advice(int error);
 
 /* Says why nobody answered: @error of slu_cli_try(). Return: the exit code. */
 int slu_cli_no_daemon(const struct slu_cli_where *where, const struct slu_cli_peer *peer,

@@ -37,6 +37,9 @@ static void look_at_daemon(struct slu_doctor *d)
 	r = slu_cli_ping(&d->where, &peer);
 	if (!r) {
 		slu_doctor_say(d, SLU_VERDICT_FINE, "daemon", NULL, "answers at %s", peer.path);
+	} else if (peer.refusal[0]) {
+		slu_doctor_say(d, SLU_VERDICT_BAD, "daemon", slu_cli_refusal_advice(r),
+			       "at %s refuses the connection: %s", peer.path, peer.refusal);
 	} else if (r == -ENOENT || r == -ECONNREFUSED) {
 		slu_doctor_say(d, SLU_VERDICT_NOTE, "daemon",
 			       d->where.is_system

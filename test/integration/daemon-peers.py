@@ -9,6 +9,7 @@ import pathlib
 import random
 import resource
 import select
+import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
@@ -16,7 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
 from daemonworld import DaemonWorld
 from rawclient import (ANSWER, ASK, DEVICE, FACTS, HEADER, HELLO, PAYLOADS, READY, REST, SUMS, TURN, WANT, WELCOME, Raw,
                        pack, pack_device, pack_hello, size_of)
-from sluice import MIB, check, main, note, seed, wait_until
+from sluice import MIB, SLUICE, check, main, note, seed, wait_until
 
 
 def world(name, **settings):
@@ -128,6 +129,12 @@ def too_many_connections_are_refused_and_the_others_stay():
             with w.raw() as beyond:
                 welcome = beyond.expect(WELCOME)
                 check(welcome["status"] and "too many connections" in welcome["detail"], "the 21st is told", welcome)
+            for words, code in ((["status", "--socket", w.socket], 122), (["run", "--socket", w.socket, "true"], 0),
+                                (["doctor", "--socket", w.socket], 123)):
+                done = subprocess.run([SLUICE, *words], capture_output=True, text=True)
+                said = done.stdout + done.stderr
+                check(done.returncode == code and "refuses the connection: you have too many connections" in said
+                      and "user_sessions_max" in said, f"people who use {words[0]} are told", done)
         for raw in raws:
             raw.close()
         wait_until("it serves again", w.serves)
