@@ -17,8 +17,6 @@
 #include "cli/doctor.h"
 #include "wire/path.h"
 
-#define ROSTER_BYTES (1 << 20) /* at least what a new roster takes */
-
 /* The last existing folder of @path; the daemon creates the next one. */
 static void find_existing(char *path)
 {
@@ -68,17 +66,28 @@ static bool look_at_folder(struct slu_doctor *d, const char *what, const char *v
 
 /*
  * The roster shows which daemon uses the state folder, without our lock, which could keep one out.
+ * A daemon starts with a roster that it does not understand, but not without a file.
  */
 static bool look_at_roster(struct slu_doctor *d, const char *state)
 {
 	slu_cleanup(slu_closep) int fd = -1;
 	char path[PATH_MAX], then[96];
+	struct stat there;
 	pid_t pid;
 
 	if (snprintf(path, sizeof(path), "%s/roster", state) >= (int)sizeof(path))
 		return true;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	if (fd < 0 || slu_flock_holder(fd, &pid))
+	if (fd < 0 && errno == ENOENT)
+		return true;
+	if (fd < 0 || fstat(fd, &there) || !S_ISREG(there.st_mode)) {
+		slu_doctor_say(d, SLU_VERDICT_BAD, "folders",
+			       "Remove it: no daemon starts like this.",
+			       "%s, where the daemon keeps its roster, cannot be used: %s", path,
+			       fd < 0 ? strerror(errno) : "not a file");
+		return false;
+	}
+	if (slu_flock_holder(fd, &pid))
 		return true;
 	snprintf(then, sizeof(then), "End it ('kill %d'), or set SLUICE_STATE to another folder.",
 		 (int)pid);
@@ -89,14 +98,22 @@ static bool look_at_roster(struct slu_doctor *d, const char *state)
 	return false;
 }
 
+/* Whether no daemon is there, not even one that is stopped or refuses us. */
+static bool is_free(const struct slu_cli_where *where)
+{
+	struct slu_cli_peer peer;
+	int r = slu_cli_ping(where, &peer);
+
+	return r && r != -ETIMEDOUT && !peer.refusal[0];
+}
+
 void slu_doctor_folders(struct slu_doctor *d)
 {
 	char socket[PATH_MAX], state[PATH_MAX], *slash;
-	struct slu_cli_peer peer;
 	bool is_fine;
 
 	/* only root may look at the system's folders, and a folder that was named is not created */
-	if (d->where.is_system || d->where.socket || !slu_cli_ping(&d->where, &peer) ||
+	if (d->where.is_system || d->where.socket || !is_free(&d->where) ||
 	    slu_path_socket(SLU_PATH_USER, false, socket, sizeof(socket)) ||
 	    slu_path_state(SLU_PATH_USER, false, state, sizeof(state)))
 		return;
@@ -104,7 +121,7 @@ void slu_doctor_folders(struct slu_doctor *d)
 	if (slash)
 		*slash = '\0';
 	is_fine = look_at_folder(d, "run-time", "XDG_RUNTIME_DIR", slash ? socket : ".", 1);
-	is_fine &= look_at_folder(d, "state", "SLUICE_STATE", state, ROSTER_BYTES);
+	is_fine &= look_at_folder(d, "state", "SLUICE_STATE", state, SLU_PATH_ROSTER_BYTES);
 	is_fine &= look_at_roster(d, state);
 	if (is_fine)
 		slu_doctor_say(d, SLU_VERDICT_FINE, "folders", NULL, "a daemon can use %s and %s",

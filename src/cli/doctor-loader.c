@@ -11,9 +11,12 @@
 #include <CL/cl.h>
 #include <dirent.h>
 #include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -111,11 +114,39 @@ static void restore(const char *name, const char *value)
 		unsetenv(name);
 }
 
+/*
+ * A process that removes the folder when this one closes @ret_end, or ends before that, by Ctrl-C
+ * perhaps.
+ */
+static pid_t cleaner_start(const char *folder, int *ret_end)
+{
+	int ends[2];
+	pid_t cleaner;
+	char byte;
+
+	if (pipe2(ends, O_CLOEXEC))
+		return -1;
+	cleaner = fork();
+	if (!cleaner) {
+		setsid();
+		close(ends[1]);
+		while (read(ends[0], &byte, 1) < 0 && errno == EINTR)
+			;
+		remove_folder(folder);
+		_exit(0);
+	}
+	close(ends[0]);
+	*ret_end = ends[1];
+	return cleaner;
+}
+
 static void try_files(struct slu_doctor *d)
 {
 	slu_cleanup(slu_freep) char *layers = NULL, *files = NULL;
 	const char *old_layers = getenv("OPENCL_LAYERS"), *old_files = getenv("OPENCL_LAYER_PATH");
 	char folder[] = "/tmp/sluice-doctor-XXXXXX";
+	pid_t cleaner;
+	int end = -1;
 
 	if (old_layers)
 		layers = strdup(old_layers);
@@ -123,14 +154,18 @@ static void try_files(struct slu_doctor *d)
 		files = strdup(old_files);
 	if (!mkdtemp(folder))
 		return;
-	if (write_file(folder, d->install.opencl)) {
+	cleaner = cleaner_start(folder, &end);
+	if (cleaner > 0 && write_file(folder, d->install.opencl)) {
 		unsetenv("OPENCL_LAYERS");
 		setenv("OPENCL_LAYER_PATH", folder, 1);
 		slu_doctor_try(d, "opencl", LOADER, look_at_reading);
 		restore("OPENCL_LAYERS", layers);
 		restore("OPENCL_LAYER_PATH", files);
 	}
-	remove_folder(folder);
+	if (end >= 0)
+		close(end);
+	if (cleaner <= 0 || waitpid(cleaner, NULL, 0) != cleaner)
+		remove_folder(folder);
 }
 
 /* -- the files that it reads ------------------------------------------------------------------ */

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "daemon/lockfile.h"
 #include "daemon/roster.h"
+#include "wire/path.h"
 
 #define FORMAT 2
 
@@ -31,6 +32,8 @@ struct file {
 	char boot[40];
 	struct copy lines[SLU_ROSTER_LINES_MAX][2];
 };
+
+_Static_assert(sizeof(struct file) <= SLU_PATH_ROSTER_BYTES, "doctor knows what it takes");
 
 static const uint64_t magic_word = UINT64_C(0x31727473726c7573);
 

@@ -42,6 +42,9 @@ int slu_path_socket(enum slu_path_mode mode, bool make, char *ret_path, size_t s
  */
 int slu_path_linked_socket(char *ret_path, size_t size);
 
+/* The daemon's roster in the state folder is a file of at most this size. */
+#define SLU_PATH_ROSTER_BYTES (2 << 20)
+
 /* The folder for what outlives the daemon; as above. */
 int slu_path_state(enum slu_path_mode mode, bool make, char *ret_path, size_t size);
 

@@ -779,6 +779,10 @@ offered() {
 	run "$sluice" doctor
 	[[ $status -eq 0 && $output == *"a daemon can use $world/run/sluice and $world/state/sluice"* ]]
 	[ -z "$(ls -A "$world/run")$(ls -A "$world/state")" ]
+	mkdir -m 700 "$world/state/sluice" "$world/state/sluice/roster"
+	run "$sluice" doctor
+	[[ $status -eq 123 && $output == *"$world/state/sluice/roster, where the daemon keeps its roster, cannot be used: not a file"* ]]
+	rmdir "$world/state/sluice/roster" "$world/state/sluice"
 	unshare --user --map-root-user --mount true || skip "no file system can be mounted here"
 	for full in run state; do
 		run unshare --user --map-root-user --mount sh -c '
