@@ -156,6 +156,8 @@ static void gate_open(struct slu_client *c, unsigned index)
 
 	if (d) {
 		d->n_at_open = slu_gate_n_entries();
+		d->n_vouched_at_open = slu_gate_n_vouched();
+		slu_gate_set_wants_writes(index, slu_client_unit_has_clean(c, d));
 		d->look_ns = 0;
 	}
 	if (!c->torture)

@@ -225,6 +225,22 @@ static inline void slu_client_leave(void)
 	slu_gate_leave();
 }
 
+/*
+ * What calls write, so that what they do not write stays clean. While slu_gate_wants_writes(), a
+ * front end whose call knows all that it may write calls, inside the gate and before the driver,
+ * slu_client_unit_write() for each unit of that, and then slu_gate_vouch(). One call in a turn that
+ * does not vouch makes every unit count as possibly written.
+ *
+ * slu_client_unit_watch(): the front end finds the unit by every address at which the program can
+ * write it. Units that are not watched count as possibly written in each turn.
+ */
+SLU_CLIENT_API void slu_client_unit_watch(struct slu_unit *unit);
+
+static inline void slu_client_unit_write(struct slu_unit *unit)
+{
+	__atomic_store_n(&unit->written, true, __ATOMIC_RELAXED);
+}
+
 /* -- work, mode LAUNCH ------------------------------------------------------------------------ */
 
 /*

@@ -65,6 +65,9 @@ static void slot_give_back(void *data)
 	struct slu_gate_slot *slot = data;
 
 	slu_gate_slot_mine = NULL;
+	/* a thread that ends inside may have vouched for a call that never counts as an entry */
+	if (slot->depth)
+		slu_gate_count_vouched(slot, UINT64_MAX - 1);
 	slot->depth = 0;
 	atomic_store_explicit(&slot->inside, 0, memory_order_release);
 	atomic_store_explicit(&slot->is_taken, false, memory_order_release);
@@ -154,6 +157,12 @@ void slu_gate_force_enter(unsigned device)
 		atomic_store(&slot->inside, device + 1);
 }
 
+void slu_gate_set_wants_writes(unsigned device, bool wants_writes)
+{
+	atomic_store_explicit(&slu_gate_global.wants_writes[device], wants_writes,
+			      memory_order_relaxed);
+}
+
 void slu_gate_open(unsigned device)
 {
 	atomic_store_explicit(&slu_gate_global.open[device], 1, memory_order_seq_cst);
@@ -215,4 +224,20 @@ uint64_t slu_gate_n_entries(void)
 	for (struct slu_gate_slot *s = atomic_load(&slots); s; s = s->next)
 		n += atomic_load_explicit(&s->n_entries, memory_order_relaxed);
 	return n;
+}
+
+uint64_t slu_gate_n_vouched(void)
+{
+	uint64_t n = 0;
+
+	for (struct slu_gate_slot *s = atomic_load(&slots); s; s = s->next)
+		n += atomic_load_explicit(&s->n_vouched, memory_order_relaxed);
+	return n;
+}
+
+void slu_gate_unvouch(void)
+{
+	struct slu_gate_slot *slot = slu_gate_slot_mine;
+
+	slu_gate_count_vouched(slot ? slot : slu_gate_slot_slow(), UINT64_MAX);
 }

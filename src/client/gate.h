@@ -15,6 +15,10 @@
  *                                            no:  slot = 0 ; wait ; again
  *   helper:  word = 0 ; membarrier ; until every slot != device + 1
  *
+ * Writes: a call that knows which units it may write says so and vouches for that (client.h). The
+ * helper compares the number of entries with the number of those that were vouched for: where both
+ * rose by the same, nothing else can have been written.
+ *
  * A thread may be inside for one device at a time. Entering twice (a driver's callback that calls
  * the API) is allowed and counted: the inner entry passes, for the outer one already holds the
  * helper back.
@@ -31,6 +35,9 @@ struct slu_gate_slot {
 		inside; /* device + 1 while its thread is between enter and leave, else 0 */
 	uint32_t depth; /* own thread only: entries inside the outermost one */
 	_Atomic uint64_t n_entries; /* own thread only writes: calls that went through */
+	/* own thread only writes: of these, the ones whose writes are all known, less the calls
+	 * inside or outside of entries whose writes are not */
+	_Atomic uint64_t n_vouched;
 	struct slu_gate_slot
 		*next;	       /* constant once the slot is in the list, and it never leaves it */
 	_Atomic bool is_taken; /* guarded by the gate's lock, but for its thread giving it back */
@@ -38,7 +45,9 @@ struct slu_gate_slot {
 
 struct slu_gate {
 	_Atomic uint32_t open[SLU_GATE_DEVICES_MAX]; /* 1: open. Written under the client's lock */
-	bool has_membarrier;			     /* constant after slu_gate_init() */
+	/* 1: calls should tell what they write. Written under the client's lock, before it opens */
+	_Atomic uint32_t wants_writes[SLU_GATE_DEVICES_MAX];
+	bool has_membarrier; /* constant after slu_gate_init() */
 };
 
 #define SLU_GATE_API __attribute__((__visibility__("default")))
@@ -89,12 +98,37 @@ static inline bool slu_gate_try_enter(unsigned device)
 	return false;
 }
 
+/* Whether it is of use that calls tell what they write. */
+static inline bool slu_gate_wants_writes(unsigned device)
+{
+	return atomic_load_explicit(&slu_gate_global.wants_writes[device], memory_order_relaxed);
+}
+
+static inline void slu_gate_count_vouched(struct slu_gate_slot *slot, uint64_t by)
+{
+	atomic_store_explicit(&slot->n_vouched,
+			      atomic_load_explicit(&slot->n_vouched, memory_order_relaxed) + by,
+			      memory_order_relaxed);
+}
+
+/* The call that this thread is inside for writes only what it told before; once a call. */
+static inline void slu_gate_vouch(void)
+{
+	struct slu_gate_slot *slot = slu_gate_slot_mine;
+
+	if (slot && slot->depth)
+		slu_gate_count_vouched(slot, 1);
+}
+
 static inline void slu_gate_leave(void)
 {
 	struct slu_gate_slot *slot = slu_gate_slot_mine;
 
-	if (--slot->depth)
+	if (__builtin_expect(--slot->depth, 0)) {
+		/* not counted as an entry: takes its vouch back, or else the outer call's */
+		slu_gate_count_vouched(slot, UINT64_MAX);
 		return;
+	}
 	atomic_store_explicit(&slot->n_entries,
 			      atomic_load_explicit(&slot->n_entries, memory_order_relaxed) + 1,
 			      memory_order_relaxed);
@@ -115,6 +149,8 @@ static inline bool slu_gate_is_inside(void)
 
 /* -- the helper's side ------------------------------------------------------------------------ */
 
+void slu_gate_set_wants_writes(unsigned device, bool wants_writes);
+
 void slu_gate_open(unsigned device);
 
 /* Shuts the word. New entries fail from the return of this call on; some may still be inside. */
@@ -134,3 +170,9 @@ SLU_GATE_API bool slu_gate_is_past(unsigned device);
 
 /* Calls that went through since the process began, all threads. */
 SLU_GATE_API uint64_t slu_gate_n_entries(void);
+
+/* Of these, the ones that were vouched for. Exact while no thread is inside. */
+uint64_t slu_gate_n_vouched(void);
+
+/* A call of this thread went past the gate, and nobody knows what it writes. */
+SLU_GATE_API void slu_gate_unvouch(void);

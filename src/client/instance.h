@@ -90,6 +90,7 @@ struct slu_client_device {
 	uint64_t n_submitted;			  /* mode LAUNCH: commands so far */
 	uint64_t n_seen;			  /* entries and commands at the last look */
 	uint64_t n_at_open;			  /* entries when the gate was opened */
+	uint64_t n_vouched_at_open;		  /* of these, vouched for */
 	uint64_t look_ns;			  /* when to look at its progress next */
 	unsigned n_idle_looks;			  /* looks in a row that found the device idle */
 	uint64_t moved_in_bytes, moved_out_bytes; /* really copied, for FACTS */

@@ -97,6 +97,7 @@ static void torture_welcome(struct slu_torture *t, const struct slu_msg_hello *h
 		.generation = 1,
 		.checksum_moves = 1,
 		.hash_clean = SLU_HASHING_ALWAYS,
+		.predict = 1,
 	};
 	t->n_devices = hello->n_devices;
 	if (t->on_disk)

@@ -217,21 +217,76 @@ static bool unit_is_comparable(struct slu_client *c, const struct slu_client_dev
 	       slu_client_unit_may_compare(c, d);
 }
 
+/* Whether a proof that no call wrote it keeps the unit clean. */
+static bool unit_can_stay_clean(const struct slu_unit *u)
+{
+	return u->watched && u->place == SLU_PLACE_DEVICE && u->frozen == SLU_FROZEN_NO &&
+	       u->host_version && slu_unit_is_clean(u);
+}
+
+/*
+ * Counts of entries are the process's. Where it uses several devices, a call for another one may be
+ * under way while they are read.
+ */
+static bool client_has_one_device(const struct slu_client *c)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < c->n_places; i++)
+		n += c->devices[i] != NULL;
+	return n == 1;
+}
+
+bool slu_client_unit_has_clean(const struct slu_client *c, const struct slu_client_device *d)
+{
+	const struct slu_unit *u;
+
+	if (d->mode == SLU_MODE_LAUNCH || !slu_peer_connection_settings(c->peer)->predict ||
+	    !client_has_one_device(c))
+		return false;
+	TAILQ_FOREACH (u, slu_peer_view_units(c->peer, d->index), link)
+		if (unit_can_stay_clean(u))
+			return true;
+	return false;
+}
+
+/* Whether every call since the gate was opened told what it writes. What is blocked runs later. */
+static bool device_writes_are_known(const struct slu_client *c, const struct slu_client_device *d)
+{
+	return slu_gate_wants_writes(d->index) && !d->is_blocked && client_has_one_device(c) &&
+	       slu_gate_n_entries() - d->n_at_open == slu_gate_n_vouched() - d->n_vouched_at_open;
+}
+
 void slu_client_unit_touch_all(struct slu_client *c, struct slu_client_device *d)
 {
+	bool is_known;
 	struct slu_unit *u;
 
 	if (d->mode == SLU_MODE_LAUNCH)
 		return; /* its commands report what they write */
 	if (slu_gate_n_entries() == d->n_at_open && !d->is_blocked)
 		return;
-	TAILQ_FOREACH (u, slu_peer_view_units(c->peer, d->index), link)
-		if (slu_unit_is_present(u) && slu_unit_is_clean(u)) {
-			if (unit_is_comparable(c, d, u))
-				__atomic_store_n(&u->suspect, true, __ATOMIC_RELAXED);
-			else
-				unit_touch(u);
-		}
+	is_known = device_writes_are_known(c, d);
+	TAILQ_FOREACH (u, slu_peer_view_units(c->peer, d->index), link) {
+		bool was_written = __atomic_exchange_n(&u->written, false, __ATOMIC_RELAXED);
+
+		if (!slu_unit_is_present(u) || !slu_unit_is_clean(u) ||
+		    (is_known && !was_written && unit_can_stay_clean(u)))
+			continue;
+		if (unit_is_comparable(c, d, u))
+			__atomic_store_n(&u->suspect, true, __ATOMIC_RELAXED);
+		else
+			unit_touch(u);
+	}
+}
+
+void slu_client_unit_watch(struct slu_unit *unit)
+{
+	struct slu_client *c = &slu_client_global;
+
+	slu_lock_take(&c->lock);
+	unit->watched = true;
+	slu_lock_give(&c->lock);
 }
 
 bool slu_client_unit_is_cancelled(void *unit)

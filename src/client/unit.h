@@ -77,8 +77,12 @@ void slu_client_unit_clear_suspect(struct slu_unit *unit, bool is_right);
  * lock itself. */
 bool slu_client_unit_is_cancelled(void *unit);
 
+/* Whether it is of use to know what the calls of the next turn write: some unit may stay clean. */
+bool slu_client_unit_has_clean(const struct slu_client *client,
+			       const struct slu_client_device *device);
+
 /*
  * A turn ran: marks what is on the device as suspect, or as newer than the host copies where the
- * two cannot be compared.
+ * two cannot be compared. Leaves out watched units that no call wrote, where all calls told.
  */
 void slu_client_unit_touch_all(struct slu_client *client, struct slu_client_device *device);

@@ -45,6 +45,7 @@ CUresult slu_cuda_gate_enter_slow(struct slu_cuda_device *device)
 void slu_cuda_gate_leave_slow(struct slu_cuda_device *device)
 {
 	slu_cuda_gate_n_passing--;
+	slu_gate_unvouch();
 	atomic_fetch_add(&device->n_passed, 1);
 	atomic_fetch_sub(&device->n_passing, 1);
 }

@@ -10,6 +10,7 @@
 #include "cuda/real.h"
 #include "cuda/headroom.h"
 #include "cuda/query.h"
+#include "cuda/writes.h"
 
 #define COUNT_(a, b, c, d, e, f, g, h, i, j, k, n, ...) n
 #define COUNT(...)					COUNT_(__VA_ARGS__, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
@@ -80,7 +81,7 @@ static inline void launch_note(struct slu_cuda_device *device, CUstream stream)
 	slu_cuda_streams_note(&device->stream_uses, stream, number);
 }
 
-#define GATED(name, stream, prepare, finish, ...)                                       \
+#define GATED(name, stream, writes, prepare, finish, ...)                               \
 	CUresult name(JOIN(PARAMETERS_, COUNT(__VA_ARGS__))(__VA_ARGS__))               \
 	{                                                                               \
 		struct slu_cuda_device *device_ = slu_cuda_device_here();               \
@@ -94,6 +95,9 @@ static inline void launch_note(struct slu_cuda_device *device, CUstream stream)
 			if (result_ != CUDA_SUCCESS)                                    \
 				return result_;                                         \
 		}                                                                       \
+		if (__builtin_expect(slu_gate_wants_writes(device_->index), 0)) {       \
+			writes;                                                         \
+		}                                                                       \
 		result_ = SLU_REAL(name)(JOIN(ARGUMENTS_, COUNT(__VA_ARGS__)));         \
 		launch_note(device_, stream);                                           \
 		slu_cuda_gate_leave(device_);                                           \
@@ -105,18 +109,27 @@ static inline void launch_note(struct slu_cuda_device *device, CUstream stream)
 		return result_;                                                         \
 	}
 
-#define SLU_GATED(name, stream, ...) GATED(name, stream, flight_wait(device_), , __VA_ARGS__)
-#define SLU_GATED_WAITS(name, stream, ...) \
-	GATED(name, stream, host_calls_wait(device_, stream), , __VA_ARGS__)
+/* What a call writes, told inside the gate; where nothing is told, it may be anything. */
+#define ANYTHING
+#define NOTHING				   slu_gate_vouch()
+#define BYTES(address, bytes)		   slu_cuda_writes_bytes((uint64_t)(address), bytes)
+#define ROWS(address, pitch, row_bytes, n) slu_cuda_writes_rows(address, pitch, row_bytes, n)
+#define ELEMENTS(n, bytes)		   slu_cuda_writes_product(n, bytes)
+
+#define SLU_GATED(name, stream, writes, ...) \
+	GATED(name, stream, writes, flight_wait(device_), , __VA_ARGS__)
+#define SLU_GATED_WAITS(name, stream, writes, ...) \
+	GATED(name, stream, writes, host_calls_wait(device_, stream), , __VA_ARGS__)
 #define SEEN(address) slu_cuda_query_host_sees(address)
-#define SLU_GATED_SEEN(name, stream, is_seen, ...)                  \
-	GATED(name, stream,                                         \
+#define SLU_GATED_SEEN(name, stream, is_seen, writes, ...)          \
+	GATED(name, stream, writes,                                 \
 	      device_has_host_calls(device_) && (is_seen)           \
 		      ? slu_cuda_gate_wait_outside(device_, stream) \
 		      : flight_wait(device_),                       \
 	      , __VA_ARGS__)
-#define SLU_GATED_GRAPH(name, stream, ...) \
-	GATED(name, stream, flight_wait(device_), slu_cuda_graphmem_look(device_), __VA_ARGS__)
+#define SLU_GATED_GRAPH(name, stream, writes, ...)                                         \
+	GATED(name, stream, writes, flight_wait(device_), slu_cuda_graphmem_look(device_), \
+	      __VA_ARGS__)
 #include "cuda/gated.def"
 
 #define SLU_LOOSE(name, ...)                                                    \

@@ -253,6 +253,16 @@ struct slu_range *slu_ledger_find_range(const struct slu_ledger *ledger, uint64_
 	return range && address - range->address < range->bytes ? range : NULL;
 }
 
+struct slu_range *slu_ledger_find_range_from(const struct slu_ledger *ledger, uint64_t address)
+{
+	size_t at = range_above(ledger, address);
+	struct slu_range *range = slu_ledger_find_range(ledger, address);
+
+	if (range)
+		return range;
+	return at < ledger->n_ranges ? ledger->ranges[at] : NULL;
+}
+
 uint64_t slu_ledger_next_id(struct slu_ledger *ledger)
 {
 	return ++ledger->last_id;

@@ -117,6 +117,9 @@ bool slu_ledger_begin_end(struct slu_ledger *ledger, uint64_t address);
 /* The range that contains @address, or NULL. */
 struct slu_range *slu_ledger_find_range(const struct slu_ledger *ledger, uint64_t address);
 
+/* The first range that ends above @address, or NULL. */
+struct slu_range *slu_ledger_find_range_from(const struct slu_ledger *ledger, uint64_t address);
+
 /* An id for an allocation that the ledger does not keep. */
 uint64_t slu_ledger_next_id(struct slu_ledger *ledger);
 

@@ -61,6 +61,8 @@ static CUresult extent_make_unit(struct slu_cuda_device *d, struct slu_extent *e
 	slu_lock_take(&slu_cuda.lock);
 	e->unit = unit;
 	slu_lock_give(&slu_cuda.lock);
+	if (!e->range->handle)
+		slu_client_unit_watch(unit);
 	return CUDA_SUCCESS;
 }
 
@@ -128,6 +130,7 @@ static CUresult range_prove(struct slu_cuda_device *d, struct slu_range *range)
 	CUresult r = slu_cuda_gate_enter(d);
 
 	if (r == CUDA_SUCCESS) {
+		slu_gate_vouch();
 		slu_cuda_gate_leave(d);
 		return CUDA_SUCCESS;
 	}
@@ -215,8 +218,10 @@ CUresult slu_cuda_range_fill(struct slu_range *range, uint64_t address, uint64_t
 	if (r == CUDA_SUCCESS &&
 	    slu_client_device_owned(d->client) > slu_client_device_visible(d->client)) {
 		r = slu_cuda_gate_enter(d);
-		if (r == CUDA_SUCCESS)
+		if (r == CUDA_SUCCESS) {
+			slu_gate_vouch();
 			slu_cuda_gate_leave(d);
+		}
 	}
 	return r;
 }

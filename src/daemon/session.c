@@ -143,6 +143,7 @@ static void session_welcome(struct slu_session *session, int status, const char 
 		m.welcome.run_without_daemon = !strcmp(own.on_daemon_loss, "run");
 		m.welcome.checksum_moves = own.checksum_moves;
 		m.welcome.hash_clean = (uint8_t)hashing_of(own.hash_clean);
+		m.welcome.predict = !strcmp(own.predict, "auto");
 		m.welcome.exportable = own.exportable;
 		m.welcome.allow_mapped = slu_config_may_map(&own);
 		m.welcome.beyond_bytes = own_beyond_bytes(server, &own);

@@ -29,7 +29,8 @@
  * a move out copies nothing. Version 0 means that no byte was ever written there. A clean unit is
  * *suspect* if a command may have written it: one that promised not to (mode LAUNCH), or any in a
  * turn in which the unit was present (the other modes). When the unit leaves, its two copies are
- * compared, and if they differ the device's copy is the truth.
+ * compared, and if they differ the device's copy is the truth. A *watched* unit stays clean without
+ * a comparison through a turn in which all calls told what they write and none told this unit.
  *
  * The words are those of docs/glossary.md.
  */
@@ -104,6 +105,8 @@ struct slu_unit {
 	bool working;		    /* named lately: on the list of its device's working set */
 	bool denied;		    /* the daemon denied its allocation: the next answer is no */
 	bool suspect;		    /* clean only if no command wrote it */
+	bool watched;		    /* the front end knows all addresses at which it is written */
+	bool written;	/* a call of this turn may have written it; stored inside the gate */
 	bool ahead;	/* brought in before a command asked for it, and not named since */
 	bool was_named; /* some command has named it */
 	bool in_shadow[_SLU_SHADOW_MAX]; /* in these shadow caches of its device */

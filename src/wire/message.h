@@ -152,7 +152,7 @@ struct slu_msg_welcome {
 	uint8_t hash_clean;   /* enum slu_hashing */
 	uint8_t hears_excess; /* EXCESS may be sent */
 	uint8_t exportable;   /* plain allocations are the driver's, so that others can open them */
-	uint8_t reserved[1];
+	uint8_t predict;      /* what kernels do not write, by their PTX, is not copied back */
 	char detail[SLU_WIRE_DETAIL_MAX]; /* for people, where status is not 0: what to do */
 	uint64_t beyond_bytes; /* visible_bytes 0: what it may own more than a device; else 0 */
 };

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cuda/writes.h"
+
+#include "base/util.h"
+#include "cuda/device.h"
+
+static void range_tell_locked(struct slu_range *range, uint64_t first, uint64_t last)
+{
+	for (size_t i = 0; i < range->n_extents; i++) {
+		struct slu_extent *e = &range->extents[i];
+
+		if (e->unit && e->address <= last && e->address + (e->bytes - 1) >= first)
+			slu_client_unit_write(e->unit);
+	}
+}
+
+/* The units at the bytes from @first to @last. */
+static void units_tell_locked(uint64_t first, uint64_t last)
+{
+	struct slu_range *range;
+
+	while ((range = slu_ledger_find_range_from(slu_cuda.ledger, first)) &&
+	       range->address <= last) {
+		range_tell_locked(range, first, last);
+		first = range->address + range->bytes;
+		if (first > last)
+			break;
+	}
+}
+
+void slu_cuda_writes_bytes(uint64_t address, uint64_t bytes)
+{
+	uint64_t last;
+
+	if (bytes) {
+		if (__builtin_add_overflow(address, bytes - 1, &last))
+			last = UINT64_MAX;
+		slu_lock_take(&slu_cuda.lock);
+		units_tell_locked(address, last);
+		slu_lock_give(&slu_cuda.lock);
+	}
+	slu_gate_vouch();
+}
+
+uint64_t slu_cuda_writes_product(uint64_t a, uint64_t b)
+{
+	uint64_t product;
+
+	return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+
+void slu_cuda_writes_rows(uint64_t address, uint64_t pitch, uint64_t row_bytes, uint64_t n_rows)
+{
+	uint64_t bytes;
+
+	if (!n_rows)
+		bytes = 0;
+	else if (__builtin_add_overflow(slu_cuda_writes_product(pitch, n_rows - 1), row_bytes,
+					&bytes))
+		bytes = UINT64_MAX;
+	slu_cuda_writes_bytes(address, bytes);
+}
