@@ -2,9 +2,10 @@
 
 /*
  * A daemon inside the process, for tests: SLUICE_TORTURE=1, or SLUICE_TORTURE=disk, where no unit
- * has its backing in memory. It gives each device a turn, takes it away behind the first call that
- * goes through, has every byte moved out, and only then gives the next turn. So every unit leaves
- * and comes back between two calls of the program, by the same code as with a real daemon.
+ * has its backing in memory and nothing is predicted, so that all units are compared. It gives each
+ * device a turn, takes it away behind the first call that goes through, has every byte moved out,
+ * and only then gives the next turn. So every unit leaves and comes back between two calls of the
+ * program, by the same code as with a real daemon.
  *
  *   GIVEN   -> TAKEN    [slu_torture_turn]              CLOSE
  *   TAKEN   -> EMPTYING [REST]                          LIMIT down to nothing
@@ -97,7 +98,7 @@ static void torture_welcome(struct slu_torture *t, const struct slu_msg_hello *h
 		.generation = 1,
 		.checksum_moves = 1,
 		.hash_clean = SLU_HASHING_ALWAYS,
-		.predict = 1,
+		.predict = !t->on_disk,
 	};
 	t->n_devices = hello->n_devices;
 	if (t->on_disk)

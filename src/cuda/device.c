@@ -6,11 +6,13 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "cuda/analyst.h"
 #include "cuda/backend.h"
 #include "cuda/capture.h"
 #include "cuda/contexts.h"
 #include "cuda/foreign.h"
 #include "cuda/frozen.h"
+#include "cuda/kernels.h"
 #include "cuda/modules.h"
 #include "cuda/pool.h"
 #include "cuda/real.h"
@@ -93,6 +95,8 @@ static void devices_forked(void)
 	slu_cuda.n_devices = 0;
 	slu_cuda.ledger = NULL;
 	slu_cuda_pool_forked();
+	slu_cuda_kernels_forked();
+	slu_cuda_analyst_forked();
 	atomic_store(&slu_cuda_only_device, NULL);
 }
 

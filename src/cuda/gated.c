@@ -114,7 +114,14 @@ static inline void launch_note(struct slu_cuda_device *device, CUstream stream)
 #define NOTHING				   slu_gate_vouch()
 #define BYTES(address, bytes)		   slu_cuda_writes_bytes((uint64_t)(address), bytes)
 #define ROWS(address, pitch, row_bytes, n) slu_cuda_writes_rows(address, pitch, row_bytes, n)
-#define ELEMENTS(n, bytes)		   slu_cuda_writes_product(n, bytes)
+#define LAUNCH(params_, extra_)                                                 \
+	slu_cuda_writes_launch(&(struct slu_cuda_launch){ .function = a,        \
+							  .grid = { b, c, d },  \
+							  .block = { e, f, g }, \
+							  .params = (params_),  \
+							  .extra = (extra_) })
+#define CONFIGURED	   slu_cuda_writes_configured(a, b, c, d)
+#define ELEMENTS(n, bytes) slu_cuda_writes_product(n, bytes)
 
 #define SLU_GATED(name, stream, writes, ...) \
 	GATED(name, stream, writes, flight_wait(device_), , __VA_ARGS__)

@@ -9,34 +9,7 @@
 #include <string.h>
 
 #include "base/util.h"
-
-#define WRAPPER_MAGIC 0x466243b1u
-#define FATBIN_MAGIC  0xba55ed50u
-
-enum { KIND_PTX = 1, KIND_ELF = 2 };
-
-struct wrapper {
-	uint32_t magic;
-	uint32_t version; /* 2: @extra is a list of fat binaries that ends with NULL */
-	const void *fatbin;
-	const void *const *extra;
-};
-
-struct fatbin {
-	uint32_t magic;
-	uint16_t version;
-	uint16_t header_bytes;
-	uint64_t bytes;
-};
-
-/* The part that every entry has. */
-struct entry {
-	uint16_t kind;
-	uint16_t flags;
-	uint32_t header_bytes;
-	uint64_t payload_bytes;
-	uint32_t packed_bytes; /* 0: not packed */
-};
+#include "cuda/fatbin.h"
 
 /* -- machine code ----------------------------------------------------------------------------- */
 
@@ -216,27 +189,27 @@ static uint64_t text_bytes(const char *text, uint64_t size)
 
 static uint64_t fatbin_bytes(const char *image, uint64_t size)
 {
-	struct fatbin head;
-	struct entry entry;
+	struct slu_fatbin head;
+	struct slu_fatbin_entry entry;
 	uint64_t most = 0, at, end;
 
 	if (!is_inside(0, sizeof(head), size))
 		return 0;
 	memcpy(&head, image, sizeof(head));
 	end = SLU_MIN(size, head.header_bytes + head.bytes);
-	for (at = head.header_bytes; is_inside(at, sizeof(entry), end);
+	for (at = head.header_bytes; is_inside(at, SLU_FATBIN_ENTRY_BYTES_MIN, end);
 	     at += entry.header_bytes + entry.payload_bytes) {
 		const char *payload;
 		uint64_t bytes = 0;
 
-		memcpy(&entry, image + at, sizeof(entry));
-		if (entry.header_bytes < sizeof(entry) ||
+		memcpy(&entry, image + at, SLU_FATBIN_ENTRY_BYTES_MIN);
+		if (entry.header_bytes < SLU_FATBIN_ENTRY_BYTES_MIN ||
 		    !is_inside(at + entry.header_bytes, entry.payload_bytes, end))
 			break;
 		payload = image + at + entry.header_bytes;
-		if (entry.kind == KIND_ELF && !entry.packed_bytes)
+		if (entry.kind == SLU_FATBIN_ELF && !entry.packed_bytes)
 			bytes = elf_bytes(payload, entry.payload_bytes);
-		else if (entry.kind == KIND_PTX && !entry.packed_bytes)
+		else if (entry.kind == SLU_FATBIN_PTX && !entry.packed_bytes)
 			bytes = text_bytes(payload, entry.payload_bytes);
 		most = SLU_MAX(most, bytes);
 	}
@@ -245,7 +218,7 @@ static uint64_t fatbin_bytes(const char *image, uint64_t size)
 
 static uint64_t wrapper_bytes(const void *image)
 {
-	struct wrapper wrapper;
+	struct slu_fatbin_wrapper wrapper;
 	uint64_t sum;
 
 	memcpy(&wrapper, image, sizeof(wrapper));
@@ -263,9 +236,9 @@ uint64_t slu_cuda_image_variable_bytes(const void *image, uint64_t size)
 	if (!image || size < sizeof(magic) || strnlen(image, sizeof(magic)) < sizeof(magic))
 		return 0;
 	memcpy(&magic, image, sizeof(magic));
-	if (magic == WRAPPER_MAGIC)
+	if (magic == SLU_FATBIN_WRAPPER_MAGIC)
 		return size == UINT64_MAX ? wrapper_bytes(image) : 0;
-	if (magic == FATBIN_MAGIC)
+	if (magic == SLU_FATBIN_MAGIC)
 		return fatbin_bytes(image, size);
 	if (!memcmp(image, ELFMAG, SELFMAG))
 		return elf_bytes(image, size);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/queue.h>
 #include <sys/stat.h>
 
@@ -12,6 +13,7 @@
 #include "cuda/frozen.h"
 #include "cuda/headroom.h"
 #include "cuda/image.h"
+#include "cuda/kernels.h"
 #include "cuda/real.h"
 
 #define FILE_BYTES_MAX (UINT64_C(1) << 31)
@@ -132,37 +134,121 @@ void slu_cuda_modules_forget(CUcontext context)
 
 	while ((m = module_take_out(NULL, context)))
 		module_end(m);
+	slu_cuda_kernels_forget(context);
 }
 
 /* -- the calls ----------------------------------------------------------------------------------
  */
 
-/* The variables of an image in a file; 0 if it cannot be read. */
-static uint64_t file_variable_bytes(const char *path)
+/* Where an image is: in memory, or in a file that was like @before when the driver was asked. */
+struct source {
+	const void *memory; /* NULL: a file */
+	const char *path;
+	struct stat before;
+};
+
+static struct source source_memory(const void *image)
 {
-	FILE *file = fopen(path, "re");
-	struct stat stat;
-	uint64_t bytes = 0;
+	return (struct source){ .memory = image };
+}
+
+static struct source source_file(const char *path)
+{
+	struct source s = { .path = path };
+
+	if (!path || stat(path, &s.before))
+		s.before = (struct stat){ 0 };
+	return s;
+}
+
+/* The file with a zero behind it; to be freed. NULL if it cannot be read, or is not the same. */
+static char *source_read(const struct source *s, size_t *ret_size)
+{
+	FILE *file = fopen(s->path, "re");
+	const struct stat *before = &s->before;
+	struct stat now;
 	char *text = NULL;
 	size_t size = 0;
 
-	if (file && !fstat(fileno(file), &stat) && (uint64_t)stat.st_size < FILE_BYTES_MAX) {
-		size = (size_t)stat.st_size;
+	if (file && !fstat(fileno(file), &now) && (uint64_t)now.st_size < FILE_BYTES_MAX &&
+	    now.st_dev == before->st_dev && now.st_ino == before->st_ino &&
+	    now.st_size == before->st_size &&
+	    !memcmp(&now.st_mtim, &before->st_mtim, sizeof(now.st_mtim)) &&
+	    !memcmp(&now.st_ctim, &before->st_ctim, sizeof(now.st_ctim))) {
+		size = (size_t)now.st_size;
 		text = malloc(size + 1);
 	}
-	if (text && fread(text, 1, size, file) == size) {
-		text[size] = '\0'; /* PTX may end with the file */
-		bytes = slu_cuda_image_variable_bytes(text, size);
+	if (text && fread(text, 1, size, file) != size) {
+		free(text);
+		text = NULL;
 	}
-	free(text);
 	if (file)
 		fclose(file);
-	return bytes;
+	if (text)
+		text[size] = '\0'; /* PTX may end with the file */
+	*ret_size = size;
+	return text;
 }
 
-static uint64_t memory_variable_bytes(const void *image)
+static unsigned device_capability(CUdevice ordinal)
 {
-	return slu_cuda_image_variable_bytes(image, UINT64_MAX);
+	int major = 0, minor = 0;
+
+	SLU_REAL(cuDeviceGetAttribute)
+	(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, ordinal);
+	SLU_REAL(cuDeviceGetAttribute)
+	(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, ordinal);
+	return (unsigned)(10 * major + minor);
+}
+
+/* The devices that an image may run on have one compute capability; 0 if they have several. */
+static unsigned image_capability(bool is_library)
+{
+	unsigned capability;
+	CUdevice ordinal;
+	int n = 0;
+
+	if (!is_library)
+		return SLU_REAL(cuCtxGetDevice)(&ordinal) == CUDA_SUCCESS
+			       ? device_capability(ordinal)
+			       : 0;
+	if (SLU_REAL(cuDeviceGetCount)(&n) != CUDA_SUCCESS || !n)
+		return 0;
+	capability = device_capability(0);
+	for (int i = 1; i < n; i++)
+		if (device_capability(i) != capability)
+			return 0;
+	return capability;
+}
+
+/* Whether options of the compiler choose which part of an image runs. */
+static bool options_choose(const CUjit_option *options, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (options[i] >= CU_JIT_TARGET_FROM_CUCONTEXT &&
+		    options[i] <= CU_JIT_FALLBACK_STRATEGY)
+			return true;
+	return false;
+}
+
+/* The driver loaded an image: what it takes, and what its kernels are. */
+static void image_note(const void *handle, bool is_library, const struct source *s,
+		       const CUjit_option *options, unsigned n_options)
+{
+	unsigned capability = options_choose(options, n_options) ? 0 : image_capability(is_library);
+	const void *image = s->memory;
+	uint64_t size = UINT64_MAX;
+	size_t file_bytes;
+	char *read = NULL;
+
+	if (!image) {
+		image = read = source_read(s, &file_bytes);
+		size = file_bytes;
+	}
+	slu_cuda_kernels_loaded(handle, is_library ? NULL : slu_cuda_contexts_current(),
+				capability ? slu_cuda_text_new(image, size, capability) : NULL);
+	module_note(handle, is_library, slu_cuda_image_variable_bytes(image, size));
+	free(read);
 }
 
 /* The device of the calling thread, if the shim serves it and a refusal may be answered. */
@@ -171,34 +257,35 @@ static struct slu_cuda_device *device_if(CUresult r)
 	return r == CUDA_ERROR_OUT_OF_MEMORY ? slu_cuda_device_here() : NULL;
 }
 
-#define LOAD(name, is_library, bytes_of, type, arguments, ...)                 \
-	CUresult name(type *ret_handle, __VA_ARGS__)                           \
-	{                                                                      \
-		CUresult r = SLU_REAL(name) arguments;                         \
-		struct slu_cuda_device *d = device_if(r);                      \
-		int saved = errno;                                             \
-                                                                               \
-		SLU_CUDA_HEADROOM_RETRY (d, 0, r)                              \
-			r = SLU_REAL(name) arguments;                          \
-		if (r == CUDA_SUCCESS)                                         \
-			module_note(*ret_handle, is_library, bytes_of(image)); \
-		errno = saved;                                                 \
-		return r;                                                      \
+#define LOAD(name, is_library, source_of, options, n_options, type, arguments, ...)       \
+	CUresult name(type *ret_handle, __VA_ARGS__)                                      \
+	{                                                                                 \
+		int saved = errno;                                                        \
+		struct source source = source_of(image);                                  \
+		CUresult r = SLU_REAL(name) arguments;                                    \
+		struct slu_cuda_device *d = device_if(r);                                 \
+                                                                                          \
+		SLU_CUDA_HEADROOM_RETRY (d, 0, r)                                         \
+			r = SLU_REAL(name) arguments;                                     \
+		if (r == CUDA_SUCCESS)                                                    \
+			image_note(*ret_handle, is_library, &source, options, n_options); \
+		errno = saved;                                                            \
+		return r;                                                                 \
 	}
 
-LOAD(cuModuleLoad, false, file_variable_bytes, CUmodule, (ret_handle, image), const char *image)
-LOAD(cuModuleLoadData, false, memory_variable_bytes, CUmodule, (ret_handle, image),
+LOAD(cuModuleLoad, false, source_file, NULL, 0, CUmodule, (ret_handle, image), const char *image)
+LOAD(cuModuleLoadData, false, source_memory, NULL, 0, CUmodule, (ret_handle, image),
      const void *image)
-LOAD(cuModuleLoadDataEx, false, memory_variable_bytes, CUmodule,
+LOAD(cuModuleLoadDataEx, false, source_memory, options, n_options, CUmodule,
      (ret_handle, image, n_options, options, values), const void *image, unsigned int n_options,
      CUjit_option *options, void **values)
-LOAD(cuModuleLoadFatBinary, false, memory_variable_bytes, CUmodule, (ret_handle, image),
+LOAD(cuModuleLoadFatBinary, false, source_memory, NULL, 0, CUmodule, (ret_handle, image),
      const void *image)
-LOAD(cuLibraryLoadData, true, memory_variable_bytes, CUlibrary,
+LOAD(cuLibraryLoadData, true, source_memory, jit_options, n_jit, CUlibrary,
      (ret_handle, image, jit_options, jit_values, n_jit, options, values, n_options),
      const void *image, CUjit_option *jit_options, void **jit_values, unsigned int n_jit,
      CUlibraryOption *options, void **values, unsigned int n_options)
-LOAD(cuLibraryLoadFromFile, true, file_variable_bytes, CUlibrary,
+LOAD(cuLibraryLoadFromFile, true, source_file, jit_options, n_jit, CUlibrary,
      (ret_handle, image, jit_options, jit_values, n_jit, options, values, n_options),
      const char *image, CUjit_option *jit_options, void **jit_values, unsigned int n_jit,
      CUlibraryOption *options, void **values, unsigned int n_options)
@@ -208,8 +295,11 @@ LOAD(cuLibraryLoadFromFile, true, file_variable_bytes, CUlibrary,
 	CUresult name(type handle)                                                \
 	{                                                                         \
 		struct module *m = handle ? module_take_out(handle, NULL) : NULL; \
-		CUresult r = SLU_REAL(name)(handle);                              \
+		CUresult r;                                                       \
                                                                                   \
+		if (handle)                                                       \
+			slu_cuda_kernels_unload(handle);                          \
+		r = SLU_REAL(name)(handle);                                       \
 		if (m && r == CUDA_SUCCESS) {                                     \
 			module_end(m);                                            \
 		} else if (m) {                                                   \

@@ -9,6 +9,8 @@
  * Programs load code before they allocate, so an image may be there before its device has a service
  * context (device.h). It is charged when the device gets one.
  *
+ * The PTX of an image goes to kernels.h.
+ *
  * The bytes are charged after the load, whatever visible_memory says: an image is read only after
  * the driver has accepted it.
  */

@@ -60,3 +60,55 @@ void slu_cuda_writes_rows(uint64_t address, uint64_t pitch, uint64_t row_bytes, 
 		bytes = UINT64_MAX;
 	slu_cuda_writes_bytes(address, bytes);
 }
+
+void slu_cuda_writes_launch(const struct slu_cuda_launch *launch)
+{
+	const struct slu_predict_set *set;
+	bool is_known;
+
+	slu_lock_take(&slu_cuda.lock);
+	set = slu_cuda_kernels_evaluate_locked(launch);
+	is_known = set && set->why_writes.reason == SLU_PREDICT_REASON_NONE;
+	for (size_t i = 0; is_known && i < set->n_ranges; i++) {
+		const struct slu_predict_range *r = &set->ranges[i];
+
+		if (r->is_written && r->to > r->from)
+			units_tell_locked(r->from, r->to - 1);
+	}
+	slu_lock_give(&slu_cuda.lock);
+	if (is_known)
+		slu_gate_vouch();
+}
+
+/* Whether a launch with this attribute is the same work. */
+static bool attribute_is_plain(const CUlaunchAttribute *attribute)
+{
+	switch (attribute->id) {
+	case CU_LAUNCH_ATTRIBUTE_IGNORE:
+	case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+	case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+	case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+	case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+	case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+	case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+	case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+		return true;
+	default:
+		return false;
+	}
+}
+
+void slu_cuda_writes_configured(const CUlaunchConfig *config, CUfunction function, void **params,
+				void **extra)
+{
+	for (unsigned i = 0; i < config->numAttrs; i++)
+		if (!attribute_is_plain(&config->attrs[i]))
+			return;
+	slu_cuda_writes_launch(&(struct slu_cuda_launch){
+		.function = function,
+		.grid = { config->gridDimX, config->gridDimY, config->gridDimZ },
+		.block = { config->blockDimX, config->blockDimY, config->blockDimZ },
+		.params = params,
+		.extra = extra,
+	});
+}

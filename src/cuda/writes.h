@@ -14,8 +14,15 @@
 
 #include <stdint.h>
 
+#include "cuda/kernels.h"
+
 void slu_cuda_writes_bytes(uint64_t address, uint64_t bytes);
 /* @n_rows times @row_bytes, @pitch apart. Widths that exceed 64 bits are written everywhere. */
 void slu_cuda_writes_rows(uint64_t address, uint64_t pitch, uint64_t row_bytes, uint64_t n_rows);
 /* UINT64_MAX if the product exceeds 64 bits. */
 uint64_t slu_cuda_writes_product(uint64_t a, uint64_t b);
+
+/* A launch of which the kernel's PTX says what it writes; else it vouches for nothing. */
+void slu_cuda_writes_launch(const struct slu_cuda_launch *launch);
+void slu_cuda_writes_configured(const CUlaunchConfig *config, CUfunction function, void **params,
+				void **extra);

@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
 import sluice as s
 
 SETTINGS = {"scheduler.slice": "5ms", "scheduler.slice_min_switches": 1, "memory.checksum_moves": "on",
-            "memory.reserve_percent": 0, "memory.hash_clean": "always"}
+            "memory.reserve_percent": 0, "memory.hash_clean": "always", "memory.predict": "off"}
 SCALE = {"scale": 256}
 FIRST_TURNS = 20
 TURNS = 40
@@ -117,7 +117,7 @@ def everything_that_moves_between_two_calls_is_right():
     with s.World("clean-torture", memory=4 * s.MIB, softgpu=SCALE) as w:
         for words in [], ["--change", 3], ["--async", "--change", 2]:
             out = w.run([s.CLIENTS / "cuda-read", "--mib", 1, "--buffers", 4, "--rounds", 4, *words], "cuda", sluice=False,
-                        env={"LD_PRELOAD": s.BUILD / "src/cuda/libcuda.so.1", "SLUICE_TORTURE": 1})
+                        env={"LD_PRELOAD": s.BUILD / "src/cuda/libcuda.so.1", "SLUICE_TORTURE": "disk"})
             s.check("right" in out, "the results are right", out)
 
 

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Which PTX of an image proves what its kernels do: only one that the driver compiles. */
+
+#include "lib/test.h"
+
+#include "cuda/fatbin.h"
+#include "cuda/ptx-text.h"
+
+#define TEXT ".version 6.3\n.target sm_75\n"
+
+struct part {
+	unsigned kind, arch;
+	const char *text;
+};
+
+static char image[8192];
+
+/* A fat binary of @n parts. Return: its size. */
+static size_t make(const struct part *parts, size_t n)
+{
+	struct slu_fatbin head = { .magic = SLU_FATBIN_MAGIC, .version = 1, .header_bytes = 16 };
+	size_t at = sizeof(head);
+
+	memset(image, 0, sizeof(image));
+	for (size_t i = 0; i < n; i++) {
+		struct slu_fatbin_entry e = {
+			.kind = (uint16_t)parts[i].kind,
+			.header_bytes = sizeof(e),
+			.payload_bytes = (strlen(parts[i].text) + 8) / 8 * 8,
+			.arch = parts[i].arch,
+		};
+
+		memcpy(image + at, &e, sizeof(e));
+		memcpy(image + at + sizeof(e), parts[i].text, strlen(parts[i].text));
+		at += sizeof(e) + e.payload_bytes;
+	}
+	head.bytes = at - sizeof(head);
+	memcpy(image, &head, sizeof(head));
+	return at;
+}
+
+/* The text that runs on a device of @capability is @expected; NULL: none is known to. */
+static void expect(const void *from, uint64_t size, unsigned capability, const char *expected)
+{
+	struct slu_cuda_text *text = slu_cuda_text_new(from, size, capability);
+	char *unpacked;
+
+	if (!expected) {
+		assert_null(text);
+		return;
+	}
+	assert_non_null(text);
+	unpacked = slu_cuda_text_unpack(text);
+	assert_non_null(unpacked);
+	assert_string_equal(unpacked, expected);
+	free(unpacked);
+	free(text);
+}
+
+static void a_text_runs_as_it_is(void **state)
+{
+	expect(TEXT, UINT64_MAX, 75, TEXT);
+	expect(TEXT, sizeof(TEXT) - 1, 90, TEXT);
+	expect("", UINT64_MAX, 75, NULL);
+	expect("\x7f"
+	       "ELF\x02",
+	       6, 75, NULL);
+}
+
+#define PTX SLU_FATBIN_PTX
+#define ELF SLU_FATBIN_ELF
+
+static const struct {
+	const char *what;
+	struct part parts[3];
+	size_t n;
+	unsigned capability;
+	const char *expected;
+} rows[] = {
+	{ "one text", { { PTX, 75, "a" } }, 1, 75, "a" },
+	{ "for a newer device", { { PTX, 75, "a" } }, 1, 89, "a" },
+	{ "for an older device", { { PTX, 80, "a" } }, 1, 75, NULL },
+	{ "the highest that fits",
+	  { { PTX, 75, "a" }, { PTX, 86, "b" }, { PTX, 90, "c" } },
+	  3,
+	  89,
+	  "b" },
+	{ "two of the same", { { PTX, 75, "a" }, { PTX, 75, "b" } }, 2, 75, NULL },
+	{ "two of the same below",
+	  { { PTX, 75, "a" }, { PTX, 75, "b" }, { PTX, 80, "c" } },
+	  3,
+	  80,
+	  "c" },
+	{ "code of this device", { { ELF, 75, "x" }, { PTX, 75, "a" } }, 2, 75, NULL },
+	{ "code of an older one of its kind", { { ELF, 86, "x" }, { PTX, 86, "a" } }, 2, 89, NULL },
+	{ "code of another kind", { { ELF, 75, "x" }, { PTX, 75, "a" } }, 2, 89, "a" },
+	{ "code of a newer one of its kind", { { ELF, 89, "x" }, { PTX, 80, "a" } }, 2, 86, "a" },
+	{ "a part that is not known", { { PTX, 75, "a" }, { 8, 75, "x" } }, 2, 75, NULL },
+	{ "nothing", { { 0 } }, 0, 75, NULL },
+};
+
+static void of_a_fat_binary_only_what_is_compiled_counts(void **state)
+{
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		size_t size = make(rows[i].parts, rows[i].n);
+
+		print_message("# %s\n", rows[i].what);
+		expect(image, size, rows[i].capability, rows[i].expected);
+		expect(image, UINT64_MAX, rows[i].capability, rows[i].expected);
+	}
+}
+
+static void a_fat_binary_that_is_not_whole_is_none(void **state)
+{
+	size_t size = make((const struct part[]){ { PTX, 75, "a" }, { PTX, 80, "b" } }, 2);
+
+	for (size_t n = 0; n < size; n++)
+		expect(image, n, 89, NULL);
+	expect(image, size, 89, "b");
+}
+
+static void a_program_of_several_objects_has_none(void **state)
+{
+	struct slu_fatbin_wrapper wrapper = { SLU_FATBIN_WRAPPER_MAGIC, 1, image, NULL };
+
+	make((const struct part[]){ { PTX, 75, "a" } }, 1);
+	expect(&wrapper, UINT64_MAX, 75, "a");
+	wrapper.version = 2;
+	expect(&wrapper, UINT64_MAX, 75, NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_text_runs_as_it_is),
+		cmocka_unit_test(of_a_fat_binary_only_what_is_compiled_counts),
+		cmocka_unit_test(a_fat_binary_that_is_not_whole_is_none),
+		cmocka_unit_test(a_program_of_several_objects_has_none),
+	};
+
+	return cmocka_run_group_tests_name("ptx-text", tests, NULL, NULL);
+}
