@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cuda/fatbin.h"
+#include "unpack/unpack.h"
 
 /* More is not looked at: analysing it would take seconds. */
 #define TEXT_BYTES_MAX (UINT64_C(64) << 20)
@@ -130,11 +131,27 @@ struct slu_cuda_text *slu_cuda_text_new(const void *image, uint64_t size, unsign
 
 char *slu_cuda_text_unpack(const struct slu_cuda_text *text)
 {
-	char *unpacked = text->packing == SLU_CUDA_UNPACKED ? malloc(text->text_bytes + 1) : NULL;
+	const uint8_t *data = (const uint8_t *)text->data;
+	char *unpacked = malloc(text->text_bytes + 1);
+	bool is_right = true;
 
 	if (!unpacked)
 		return NULL;
-	memcpy(unpacked, text->data, text->text_bytes);
 	unpacked[text->text_bytes] = '\0';
-	return unpacked;
+	switch (text->packing) {
+	case SLU_CUDA_UNPACKED:
+		memcpy(unpacked, data, text->text_bytes);
+		break;
+	case SLU_CUDA_PACKED_LZ4:
+		is_right = slu_unpack_lz4(data, text->bytes, (uint8_t *)unpacked, text->text_bytes);
+		break;
+	case SLU_CUDA_PACKED_ZSTD:
+		is_right =
+			slu_unpack_zstd(data, text->bytes, (uint8_t *)unpacked, text->text_bytes);
+		break;
+	}
+	if (is_right)
+		return unpacked;
+	free(unpacked);
+	return NULL;
 }

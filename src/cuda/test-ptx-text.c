@@ -4,6 +4,9 @@
 
 #include "lib/test.h"
 
+#include <lz4.h>
+#include <zstd.h>
+
 #include "cuda/fatbin.h"
 #include "cuda/ptx-text.h"
 
@@ -120,6 +123,44 @@ static void a_fat_binary_that_is_not_whole_is_none(void **state)
 	expect(image, size, 89, "b");
 }
 
+/* A fat binary with one text that is packed. Return: its size. */
+static size_t make_packed(uint64_t flags, const char *text)
+{
+	char *payload = image + sizeof(struct slu_fatbin) + sizeof(struct slu_fatbin_entry);
+	size_t n = strlen(text), packed;
+
+	memset(image, 0, sizeof(image));
+	packed = flags & SLU_FATBIN_ZSTD
+			 ? ZSTD_compress(payload, 4096, text, n, 3)
+			 : (size_t)LZ4_compress_default(text, payload, (int)n, 4096);
+	memcpy(image + sizeof(struct slu_fatbin),
+	       &(struct slu_fatbin_entry){ .kind = PTX,
+					   .header_bytes = sizeof(struct slu_fatbin_entry),
+					   .payload_bytes = (packed + 7) / 8 * 8,
+					   .packed_bytes = (uint32_t)packed,
+					   .arch = 75,
+					   .flags = flags,
+					   .text_bytes = n },
+	       sizeof(struct slu_fatbin_entry));
+	packed = sizeof(struct slu_fatbin_entry) + (packed + 7) / 8 * 8;
+	memcpy(image,
+	       &(struct slu_fatbin){ .magic = SLU_FATBIN_MAGIC,
+				     .version = 1,
+				     .header_bytes = sizeof(struct slu_fatbin),
+				     .bytes = packed },
+	       sizeof(struct slu_fatbin));
+	return sizeof(struct slu_fatbin) + packed;
+}
+
+static void packed_texts_are_unpacked(void **state)
+{
+	static const char text[] = TEXT TEXT TEXT "// " TEXT TEXT;
+
+	expect(image, make_packed(SLU_FATBIN_LZ4, text), 75, text);
+	expect(image, make_packed(SLU_FATBIN_ZSTD, text), 80, text);
+	expect(image, make_packed(0, text), 80, NULL);
+}
+
 static void a_program_of_several_objects_has_none(void **state)
 {
 	struct slu_fatbin_wrapper wrapper = { SLU_FATBIN_WRAPPER_MAGIC, 1, image, NULL };
@@ -136,6 +177,7 @@ int main(void)
 		cmocka_unit_test(a_text_runs_as_it_is),
 		cmocka_unit_test(of_a_fat_binary_only_what_is_compiled_counts),
 		cmocka_unit_test(a_fat_binary_that_is_not_whole_is_none),
+		cmocka_unit_test(packed_texts_are_unpacked),
 		cmocka_unit_test(a_program_of_several_objects_has_none),
 	};
 
