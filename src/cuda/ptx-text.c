@@ -11,6 +11,15 @@
 /* More is not looked at: analysing it would take seconds. */
 #define TEXT_BYTES_MAX (UINT64_C(64) << 20)
 
+/* The note of machine code on what it was made from, and the first architecture with several texts
+ * of one number. */
+#define NOTE_CUINFO	1000
+#define NOTE_OWNER	"NVIDIA Corp"
+#define SOURCE_ARCH_END 100
+
+/* Flags of entries that every one may have: 64 bits, Linux. */
+#define FLAGS_PLAIN 0x11
+
 static struct slu_cuda_text *text_keep(const char *data, uint64_t bytes, uint64_t text_bytes)
 {
 	struct slu_cuda_text *text;
@@ -68,36 +77,113 @@ static bool entry_read(const char *image, uint64_t at, uint64_t end,
 	       ret_entry->payload_bytes <= end - at - ret_entry->header_bytes;
 }
 
-static struct slu_cuda_text *fatbin_text(const char *image, uint64_t size, unsigned capability)
-{
-	struct slu_fatbin_entry e, best = { 0 };
-	uint64_t at, end, best_at = 0;
-	struct slu_fatbin head;
-	unsigned n_best = 0;
+/* The entry of its kind with the highest architecture, of those that are looked for. */
+struct best {
+	struct slu_fatbin_entry entry;
+	uint64_t payload_at;
+	unsigned n; /* of that architecture */
+};
 
+static void best_add(struct best *best, const struct slu_fatbin_entry *e, uint64_t payload_at)
+{
+	if (best->n && e->arch < best->entry.arch)
+		return;
+	best->n = best->n && e->arch == best->entry.arch ? best->n + 1 : 1;
+	best->entry = *e;
+	best->payload_at = payload_at;
+}
+
+/*
+ * Finds machine code that fits the device, and the PTX of the highest architecture up to @arch_max,
+ * or of exactly @arch_max. Return: false if the fat binary is not whole, or has parts that we do
+ * not know.
+ */
+static bool fatbin_look(const char *image, uint64_t size, unsigned capability, unsigned arch_max,
+			bool is_exact, struct best *ret_code, struct best *ret_text)
+{
+	struct slu_fatbin_entry e;
+	struct slu_fatbin head;
+	uint64_t at, end;
+
+	*ret_code = *ret_text = (struct best){ 0 };
 	if (size < sizeof(head))
-		return NULL;
+		return false;
 	memcpy(&head, image, sizeof(head));
 	if (head.header_bytes < sizeof(head) || head.bytes > UINT64_MAX - head.header_bytes)
-		return NULL;
+		return false;
 	end = head.header_bytes + head.bytes;
 	if (end > size)
-		return NULL;
+		return false;
 	for (at = head.header_bytes; entry_read(image, at, end, &e);
 	     at += e.header_bytes + e.payload_bytes) {
-		if (e.kind != SLU_FATBIN_PTX && e.kind != SLU_FATBIN_ELF)
-			return NULL;
 		if (e.kind == SLU_FATBIN_ELF && code_fits(e.arch, capability))
-			return NULL;
-		if (e.kind != SLU_FATBIN_PTX || e.arch > capability || e.arch < best.arch)
-			continue;
-		n_best = e.arch > best.arch ? 1 : n_best + 1;
-		best = e;
-		best_at = at + e.header_bytes;
+			best_add(ret_code, &e, at + e.header_bytes);
+		else if (e.kind == SLU_FATBIN_PTX && e.arch <= arch_max &&
+			 (!is_exact || e.arch == arch_max))
+			best_add(ret_text, &e, at + e.header_bytes);
+		else if (e.kind != SLU_FATBIN_ELF && e.kind != SLU_FATBIN_PTX)
+			return false;
 	}
-	if (at != end || n_best != 1)
+	return at == end;
+}
+
+/* The architecture whose PTX machine code was made from; 0: it does not say. */
+static unsigned code_source(const char *code, uint64_t size)
+{
+	struct {
+		Elf64_Nhdr head;
+		char owner[12];
+		uint16_t version, arch;
+	} note;
+	Elf64_Shdr section;
+	Elf64_Ehdr head;
+
+	if (size < sizeof(head))
+		return 0;
+	memcpy(&head, code, sizeof(head));
+	if (memcmp(head.e_ident, ELFMAG, SELFMAG) || head.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    head.e_shentsize != sizeof(section))
+		return 0;
+	for (unsigned i = 0; i < head.e_shnum; i++) {
+		uint64_t at = (uint64_t)i * sizeof(section);
+
+		if (head.e_shoff > size || size - head.e_shoff < at + sizeof(section))
+			return 0;
+		memcpy(&section, code + head.e_shoff + at, sizeof(section));
+		if (section.sh_type != SHT_NOTE || section.sh_size < sizeof(note) ||
+		    section.sh_offset > size || size - section.sh_offset < sizeof(note))
+			continue;
+		memcpy(&note, code + section.sh_offset, sizeof(note));
+		if (note.head.n_type == NOTE_CUINFO && note.head.n_namesz == sizeof(note.owner) &&
+		    !memcmp(note.owner, NOTE_OWNER, sizeof(note.owner)) && note.version == 2)
+			return note.arch;
+	}
+	return 0;
+}
+
+/* Without a suffix like that of sm_90a, of which a note says nothing. */
+static bool entry_is_plain(const struct slu_fatbin_entry *e)
+{
+	return !(e->flags & ~(uint64_t)(FLAGS_PLAIN | SLU_FATBIN_LZ4 | SLU_FATBIN_ZSTD));
+}
+
+static struct slu_cuda_text *fatbin_text(const char *image, uint64_t size, unsigned capability)
+{
+	struct best code, text;
+	unsigned source;
+
+	if (!fatbin_look(image, size, capability, capability, false, &code, &text))
 		return NULL;
-	return entry_keep(&best, image + best_at, capability);
+	if (code.n) {
+		if (code.n > 1 || code.entry.packed_bytes || !entry_is_plain(&code.entry))
+			return NULL;
+		source = code_source(image + code.payload_at, code.entry.payload_bytes);
+		if (!source || source >= SOURCE_ARCH_END ||
+		    !fatbin_look(image, size, capability, source, true, &code, &text) ||
+		    !entry_is_plain(&text.entry))
+			return NULL;
+	}
+	return text.n == 1 ? entry_keep(&text.entry, image + text.payload_at, capability) : NULL;
 }
 
 static struct slu_cuda_text *wrapper_text(const void *image, unsigned capability)

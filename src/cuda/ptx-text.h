@@ -6,12 +6,16 @@
  * text is kept as it was loaded, packed or not, because a program may free its image after the
  * load. It is unpacked when somebody wants to read it.
  *
- * A text by itself is compiled by the driver. In a fat binary the driver prefers machine code for
- * its device; whether that was made from the PTX next to it nobody can see. So the PTX of a fat
- * binary counts only where no machine code there fits the device, and is then the one with the
- * highest architecture that the device has. Everything else counts as an image without PTX:
- * programs that were linked from several objects, two texts of the same architecture, parts of a
- * kind that we do not know.
+ * A text by itself is compiled by the driver. Of a fat binary, which is made from one source, the
+ * driver takes
+ *
+ *   - machine code for its device, that of the highest architecture. Such code has a note of the
+ *     architecture whose PTX it was made from: the PTX of that architecture in the same fat binary
+ *     is its source. From compute_100 on the note leaves open which of several it was;
+ *   - where no machine code fits, the PTX of the highest architecture that the device has.
+ *
+ * Everything else counts as an image without PTX: programs that were linked from several objects,
+ * two texts of the same architecture, code that is packed, parts of a kind that we do not know.
  *
  * Pure. An image is read only after the driver has accepted it.
  */

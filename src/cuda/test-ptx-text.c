@@ -4,6 +4,7 @@
 
 #include "lib/test.h"
 
+#include <elf.h>
 #include <lz4.h>
 #include <zstd.h>
 
@@ -14,7 +15,19 @@
 
 struct part {
 	unsigned kind, arch;
-	const char *text;
+	const char *text;   /* NULL: code that has a note */
+	unsigned made_from; /* what the note says */
+	uint64_t flags;
+};
+
+/* Machine code, as far as it is looked at. */
+struct code {
+	Elf64_Ehdr head;
+	Elf64_Shdr section;
+	Elf64_Nhdr note;
+	char owner[12];
+	uint16_t version, arch;
+	uint32_t toolkit;
 };
 
 static char image[8192];
@@ -27,15 +40,31 @@ static size_t make(const struct part *parts, size_t n)
 
 	memset(image, 0, sizeof(image));
 	for (size_t i = 0; i < n; i++) {
+		const struct code code = {
+			.head = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64 },
+				  .e_shoff = offsetof(struct code, section),
+				  .e_shentsize = sizeof(Elf64_Shdr),
+				  .e_shnum = 1 },
+			.section = { .sh_type = SHT_NOTE,
+				     .sh_offset = offsetof(struct code, note),
+				     .sh_size = 32 },
+			.note = { .n_namesz = 12, .n_descsz = 8, .n_type = 1000 },
+			.owner = "NVIDIA Corp",
+			.version = 2,
+			.arch = (uint16_t)parts[i].made_from,
+		};
+		const void *payload = parts[i].text ? (const void *)parts[i].text : &code;
+		size_t bytes = parts[i].text ? strlen(parts[i].text) : sizeof(code);
 		struct slu_fatbin_entry e = {
 			.kind = (uint16_t)parts[i].kind,
 			.header_bytes = sizeof(e),
-			.payload_bytes = (strlen(parts[i].text) + 8) / 8 * 8,
+			.payload_bytes = (bytes + 8) / 8 * 8,
 			.arch = parts[i].arch,
+			.flags = 0x11 | parts[i].flags,
 		};
 
 		memcpy(image + at, &e, sizeof(e));
-		memcpy(image + at + sizeof(e), parts[i].text, strlen(parts[i].text));
+		memcpy(image + at + sizeof(e), payload, bytes);
 		at += sizeof(e) + e.payload_bytes;
 	}
 	head.bytes = at - sizeof(head);
@@ -95,7 +124,45 @@ static const struct {
 	  3,
 	  80,
 	  "c" },
-	{ "code of this device", { { ELF, 75, "x" }, { PTX, 75, "a" } }, 2, 75, NULL },
+	{ "code without a note", { { ELF, 75, "x" }, { PTX, 75, "a" } }, 2, 75, NULL },
+	{ "code made from the text", { { ELF, 75, NULL, 75 }, { PTX, 75, "a" } }, 2, 75, "a" },
+	{ "from an older text",
+	  { { ELF, 89, NULL, 80 }, { PTX, 80, "a" }, { PTX, 89, "b" } },
+	  3,
+	  89,
+	  "a" },
+	{ "from a text that is not there",
+	  { { ELF, 86, NULL, 86 }, { PTX, 80, "a" } },
+	  2,
+	  86,
+	  NULL },
+	{ "from one of two",
+	  { { ELF, 86, NULL, 86 }, { PTX, 86, "a" }, { PTX, 86, "b" } },
+	  3,
+	  86,
+	  NULL },
+	{ "two codes",
+	  { { ELF, 86, NULL, 86 }, { ELF, 86, NULL, 86 }, { PTX, 86, "a" } },
+	  3,
+	  86,
+	  NULL },
+	{ "the higher code",
+	  { { ELF, 80, NULL, 80 }, { ELF, 86, NULL, 80 }, { PTX, 80, "a" } },
+	  3,
+	  86,
+	  "a" },
+	{ "code of a suffix", { { ELF, 90, NULL, 90, 0x100000 }, { PTX, 90, "a" } }, 2, 90, NULL },
+	{ "text of a suffix",
+	  { { ELF, 90, NULL, 90 }, { PTX, 90, "a", 0, 0x100000 } },
+	  2,
+	  90,
+	  NULL },
+	{ "neither", { { ELF, 90, NULL, 90 }, { PTX, 90, "a" } }, 2, 90, "a" },
+	{ "a note that says too little",
+	  { { ELF, 100, NULL, 100 }, { PTX, 100, "a" } },
+	  2,
+	  100,
+	  NULL },
 	{ "code of an older one of its kind", { { ELF, 86, "x" }, { PTX, 86, "a" } }, 2, 89, NULL },
 	{ "code of another kind", { { ELF, 75, "x" }, { PTX, 75, "a" } }, 2, 89, "a" },
 	{ "code of a newer one of its kind", { { ELF, 89, "x" }, { PTX, 80, "a" } }, 2, 86, "a" },
