@@ -15,6 +15,7 @@
 #include "cuda/kernels.h"
 #include "cuda/modules.h"
 #include "cuda/pool.h"
+#include "cuda/predict-trace.h"
 #include "cuda/real.h"
 #include "cuda/syncer.h"
 #include "cuda/vmm.h"
@@ -105,6 +106,7 @@ static void devices_start(void)
 	int saved = errno, n = 0;
 
 	pthread_atfork(NULL, NULL, devices_forked);
+	slu_cuda_predict_trace_start();
 	if (slu_ledger_new(&slu_cuda.ledger) == 0 && SLU_REAL(cuDeviceGetCount)(&n) == CUDA_SUCCESS)
 		for (int i = 0; i < n && slu_cuda.n_devices < SLU_CUDA_DEVICES_MAX; i++)
 			device_add(i);

@@ -9,6 +9,7 @@
 #include "cuda/gate.h"
 #include "cuda/real.h"
 #include "cuda/headroom.h"
+#include "cuda/predict-trace.h"
 #include "cuda/query.h"
 #include "cuda/writes.h"
 
@@ -72,6 +73,12 @@ static inline void host_calls_wait(struct slu_cuda_device *device, CUstream stre
 		slu_cuda_gate_wait_outside(device, stream);
 }
 
+/* Whether calls say what they write. */
+static inline bool calls_tell(const struct slu_cuda_device *device)
+{
+	return slu_gate_wants_writes(device->index) || slu_cuda_predict_trace_is_on;
+}
+
 static inline void launch_note(struct slu_cuda_device *device, CUstream stream)
 {
 	uint64_t number;
@@ -95,7 +102,7 @@ static inline void launch_note(struct slu_cuda_device *device, CUstream stream)
 			if (result_ != CUDA_SUCCESS)                                    \
 				return result_;                                         \
 		}                                                                       \
-		if (__builtin_expect(slu_gate_wants_writes(device_->index), 0)) {       \
+		if (__builtin_expect(calls_tell(device_), 0)) {                         \
 			writes;                                                         \
 		}                                                                       \
 		result_ = SLU_REAL(name)(JOIN(ARGUMENTS_, COUNT(__VA_ARGS__)));         \

@@ -264,6 +264,7 @@ void slu_cuda_kernels_know_locked(struct slu_cuda_kernel *k, struct slu_predict_
 	k->params = params;
 	k->n_params = n_params;
 	k->param_bytes = param_bytes;
+	pthread_cond_broadcast(&slu_cuda.changed);
 }
 
 /* The buffer of parameters that a launch gives in @extra. Return: false if it is none we know. */
@@ -306,6 +307,31 @@ static bool params_read(const struct slu_cuda_kernel *k, const struct slu_cuda_l
 	return true;
 }
 
+static void kernel_want_locked(struct slu_cuda_kernel *k)
+{
+	if (k->state != SLU_CUDA_KERNEL_KEPT)
+		return;
+	k->state = SLU_CUDA_KERNEL_WANTED;
+	slu_cuda_analyst_wake_locked();
+}
+
+const char *slu_cuda_kernels_name_locked(CUfunction function)
+{
+	const struct slu_cuda_kernel *k = kernel_find_locked(function);
+
+	return k ? k->name : NULL;
+}
+
+void slu_cuda_kernels_await_locked(CUfunction function)
+{
+	struct slu_cuda_kernel *k;
+
+	while ((k = kernel_find_locked(function)) && k->state != SLU_CUDA_KERNEL_KNOWN) {
+		kernel_want_locked(k);
+		slu_lock_wait(&slu_cuda.lock, &slu_cuda.changed, NULL);
+	}
+}
+
 const struct slu_predict_set *slu_cuda_kernels_evaluate_locked(const struct slu_cuda_launch *launch)
 {
 	struct slu_cuda_kernel *k = kernel_find_locked(launch->function);
@@ -313,10 +339,7 @@ const struct slu_predict_set *slu_cuda_kernels_evaluate_locked(const struct slu_
 
 	if (!k)
 		return NULL;
-	if (k->state == SLU_CUDA_KERNEL_KEPT) {
-		k->state = SLU_CUDA_KERNEL_WANTED;
-		slu_cuda_analyst_wake_locked();
-	}
+	kernel_want_locked(k);
 	if (!k->predict || !params_read(k, launch, &asked.params, &asked.param_bytes))
 		return NULL;
 	memcpy(asked.grid, launch->grid, sizeof(asked.grid));

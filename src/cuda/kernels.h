@@ -64,6 +64,11 @@ struct slu_cuda_launch {
 const struct slu_predict_set *
 slu_cuda_kernels_evaluate_locked(const struct slu_cuda_launch *launch);
 
+/* The name of a kernel whose PTX is kept, or NULL. */
+const char *slu_cuda_kernels_name_locked(CUfunction function);
+/* For tests: waits until it is KNOWN, if its PTX is kept. */
+void slu_cuda_kernels_await_locked(CUfunction function);
+
 /*
  * The driver loaded @image as @handle, a module in @context or a library (NULL). Takes over the
  * reference to @text; NULL: it has no PTX that runs.

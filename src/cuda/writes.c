@@ -3,6 +3,7 @@
 
 #include "base/util.h"
 #include "cuda/device.h"
+#include "cuda/predict-trace.h"
 
 static void range_tell_locked(struct slu_range *range, uint64_t first, uint64_t last)
 {
@@ -67,7 +68,11 @@ void slu_cuda_writes_launch(const struct slu_cuda_launch *launch)
 	bool is_known;
 
 	slu_lock_take(&slu_cuda.lock);
+	if (slu_cuda_predict_trace_is_on)
+		slu_cuda_kernels_await_locked(launch->function);
 	set = slu_cuda_kernels_evaluate_locked(launch);
+	if (slu_cuda_predict_trace_is_on)
+		slu_cuda_predict_trace_write(launch, set);
 	is_known = set && set->why_writes.reason == SLU_PREDICT_REASON_NONE;
 	for (size_t i = 0; is_known && i < set->n_ranges; i++) {
 		const struct slu_predict_range *r = &set->ranges[i];

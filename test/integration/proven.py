@@ -68,6 +68,16 @@ def everything_that_moves_between_two_calls_is_right():
             s.check("right" in out, "the results are right", out)
 
 
+def launches_touch_only_what_is_predicted():
+    with s.World("proven-compare", memory=16 * s.MIB, softgpu=SCALE) as w:
+        for words in (["cuda-read", "--mib", 1, "--buffers", 4, "--rounds", 4, "--change", 3],
+                      ["cuda-read", "--mib", 1, "--buffers", 4, "--rounds", 2, "--async"],
+                      ["cuda-fill", "--mib", 2, "--buffers", 4, "--rounds", 3, "--mix"]):
+            rows = w.compare_predictions([s.CLIENTS / words[0], *words[1:]])
+            s.check(rows and all(row["known_writes"] == row["launches"] for row in rows), "all launches are proven", rows)
+            s.check(not sum(row["extra_bytes"] for row in rows), "nothing else is predicted", rows)
+
+
 def the_setting_turns_it_off():
     into, out = take_turns("off", settings={"memory.predict": "off"}, turns=10)
     s.check(out >= into / 2, "everything is written back", into, out)
@@ -75,4 +85,4 @@ def the_setting_turns_it_off():
 
 s.main(weights_that_kernels_only_read_are_not_written_back, the_same_with_memory_of_a_pool,
        a_program_that_writes_its_weights_now_and_then_ends_right,
-       everything_that_moves_between_two_calls_is_right, the_setting_turns_it_off)
+       everything_that_moves_between_two_calls_is_right, launches_touch_only_what_is_predicted, the_setting_turns_it_off)

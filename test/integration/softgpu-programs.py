@@ -94,6 +94,16 @@ def they_run_through_the_shim_while_everything_moves():
         scenes(w, program, ["vector-add", "streams", "threads", "graphs", "calls"], env=env)
 
 
+def launches_touch_only_what_is_predicted():
+    program = Program.path() / "scenes"
+    known = []
+    with s.World("programs-predict", memory=64 * s.MIB, softgpu={"scale": 256}) as w:
+        for name in "vector-add", "streams", "threads", "cooperative", "pools", "managed", "vmm", "calls":
+            rows = w.compare_predictions([program, name], env=LIBRARIES)
+            known += [row["kernel"] for row in rows if row["known_writes"] == row["launches"]]
+    s.check(any("scale" in kernel for kernel in known), "plain kernels are proven", known)
+
+
 def they_share_a_device_with_others():
     program = Program.path() / "scenes"
     settings = {"scheduler.slice": "50ms", "memory.checksum_moves": "on"}
@@ -238,7 +248,8 @@ def a_program_without_ptx_is_told_so():
 
 
 s.main(programs_of_nvcc_run_on_our_runtime, they_run_linked_with_our_archive,
-       they_run_through_the_shim_while_everything_moves, they_share_a_device_with_others,
+       they_run_through_the_shim_while_everything_moves,
+       launches_touch_only_what_is_predicted, they_share_a_device_with_others,
        objects_that_were_compiled_apart_run_together, a_program_without_ptx_is_told_so,
        textures_and_surfaces_are_as_on_the_cpu,
        algorithms_of_cub_and_thrust_are_as_on_the_cpu, threads_that_sort_and_scan_in_a_loop_are_right_alone_and_together,

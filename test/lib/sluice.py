@@ -226,6 +226,18 @@ class World:
     def run(self, words, api, **more):
         return self.finish(self.start(words, api, **more))
 
+    def compare_predictions(self, words, env=None):
+        """Runs a program through the CUDA shim, without a daemon. No launch touches more than was predicted for it. Returns the
+        kernels, with their numbers of launches and bytes."""
+        truth, predicted = self.folder / "truth", self.folder / "predicted"
+        for file in truth, predicted:
+            file.unlink(missing_ok=True)
+        self.run(words, "cuda", sluice=False, env=(env or {}) | {
+            "LD_PRELOAD": BUILD / "src/cuda/libcuda.so.1", "SLUICE_SOFTGPU_TRACE": truth, "SLUICE_PREDICT_TRACE": predicted})
+        done = subprocess.run([SOURCE / "tools/softgpu-trace", "--compare", "--json", truth, predicted], capture_output=True, text=True)
+        check(not done.returncode, "no byte is missed", words, done.stdout, done.stderr)
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
     @contextlib.contextmanager
     def full_of(self, mib):
         """Beside a CUDA program that works on so much memory without end, and finds all of it right at the end."""
