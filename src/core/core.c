@@ -79,6 +79,11 @@ int slu_core_new(const struct slu_core_config *config, uint64_t now_ns, struct s
 		free(core);
 		return slu_fold(r);
 	}
+	core->policy_state = calloc(1, SLU_MAX(slu_core_policy_common_max(), (size_t)1));
+	if (!core->policy_state) {
+		free(core);
+		return slu_error(-ENOMEM);
+	}
 	core->now_ns = core->started_ns = now_ns;
 	core->deadlock_ns = SLU_CORE_NEVER;
 	core->deadline_ns = SLU_CORE_NEVER;
@@ -118,6 +123,7 @@ void slu_core_free(struct slu_core *core)
 	free(core->waiting);
 	free(core->timeline);
 	free(core->victims);
+	free(core->policy_state);
 	free(core);
 }
 
@@ -125,6 +131,18 @@ static void set_budget(struct slu_core_capacity *capacity, uint64_t bytes)
 {
 	bytes = SLU_MIN(bytes, SLU_CORE_BYTES_MAX);
 	capacity->usable_bytes = capacity->estimate_bytes = capacity->sure_bytes = bytes;
+}
+
+/* All states are empty before the first group begins: policies compare groups. */
+static void policy_begin(struct slu_core *core)
+{
+	struct slu_core_group *group;
+
+	memset(core->policy_state, 0, core->policy->common_size);
+	TAILQ_FOREACH (group, &core->groups, link)
+		memset(group->policy_state, 0, core->policy->state_size);
+	TAILQ_FOREACH (group, &core->groups, link)
+		slu_core_group_begin(core, group);
 }
 
 int slu_core_configure(struct slu_core *core, uint64_t now_ns, const struct slu_core_config *config)
@@ -143,9 +161,8 @@ int slu_core_configure(struct slu_core *core, uint64_t now_ns, const struct slu_
 	r = take_config(core, config);
 	if (r)
 		return slu_fold(r);
-	TAILQ_FOREACH (group, &core->groups, link)
-		if (is_changed)
-			slu_core_group_begin(core, group);
+	if (is_changed)
+		policy_begin(core);
 	core->config.generation = generation; /* set at the start; a setting cannot change it */
 	set_budget(&core->pinned, config->pinned_bytes);
 	set_budget(&core->pageable, config->backing_bytes);

@@ -100,6 +100,8 @@ void slu_core_group_free(struct slu_core *core, struct slu_core_group *group)
 	if (!group)
 		return;
 	assert(TAILQ_EMPTY(&group->members));
+	slu_core_group_count(core, group);
+	slu_core_group_want(core, group, false);
 	slu_core_timeline_drop(core, group);
 	TAILQ_REMOVE(&core->groups, group, link);
 	LIST_REMOVE(group, index_link);
@@ -114,6 +116,19 @@ void slu_core_group_begin(struct slu_core *core, struct slu_core_group *group)
 	memset(group->policy_state, 0, core->policy->state_size);
 	if (core->policy->begin)
 		core->policy->begin(group, &core->config);
+	if (group->is_wanting && core->policy->arrive)
+		core->policy->arrive(core, group);
+}
+
+void slu_core_group_want(struct slu_core *core, struct slu_core_group *group, bool is_wanting)
+{
+	if (group->is_wanting == is_wanting)
+		return;
+	group->is_wanting = is_wanting;
+	if (is_wanting && core->policy->arrive)
+		core->policy->arrive(core, group);
+	else if (!is_wanting && core->policy->leave)
+		core->policy->leave(core, group);
 }
 
 void slu_core_group_resemble(struct slu_core *core, struct slu_core_group *to,

@@ -73,6 +73,7 @@ struct slu_core_group {
 	uint64_t pause_ns; /* how long it rested last, after a turn */
 	unsigned n_cut;	   /* turns in a row that ended soon after they began (expiry.h) */
 
+	bool is_wanting; /* a joined member wants to run; the policy was told */
 	bool is_idle;	 /* no device progress, or blocked by the host */
 	bool is_lacking; /* RUNNING, and every seat that wants to run waits for bytes */
 	bool is_stuck;
@@ -141,6 +142,8 @@ uint64_t slu_core_group_turn_used_ns(const struct slu_core *core,
 /* From now on the running group rests, lacks its bytes, or neither. */
 void slu_core_group_spend(struct slu_core *core, struct slu_core_group *group, bool is_idle,
 			  bool is_lacking);
+/* Tells the policy when the group begins or ceases to want the device. */
+void slu_core_group_want(struct slu_core *core, struct slu_core_group *group, bool is_wanting);
 /* When the policy will change the group's level if it goes on like this. */
 uint64_t slu_core_group_change_ns(const struct slu_core *core, const struct slu_core_group *group);
 

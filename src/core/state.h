@@ -56,6 +56,7 @@ struct slu_core_device {
 struct slu_core {
 	struct slu_core_config config;
 	const struct slu_core_policy *policy;
+	void *policy_state; /* what the policy remembers of all groups; for any policy */
 	uint64_t now_ns;
 	uint64_t started_ns;
 	uint64_t deadline_ns;

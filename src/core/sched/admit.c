@@ -266,6 +266,33 @@ static bool let_in(struct slu_core *core, struct slu_core_group *group)
 	return false;
 }
 
+/* Whether the policy lets @group pass every group that is next on a device of it. */
+static bool may_pass(const struct slu_core *core, const struct slu_core_group *group)
+{
+	if (!core->policy->passes || group_drainer(core, group))
+		return false;
+	for (size_t i = 0; i < core->n_waiting && core->waiting[i] != group; i++) {
+		const struct slu_core_group *next = core->waiting[i];
+
+		if (!next->is_next || !slu_core_group_shares(next, group))
+			continue;
+		/* what others gave up for it is not for a third group */
+		if (next->closes_others || !core->policy->passes(group, next, &core->config))
+			return false;
+	}
+	return true;
+}
+
+/* Runs next to the open groups, if it fits there, and ends nobody's turn. */
+static bool let_pass(struct slu_core *core, struct slu_core_group *group)
+{
+	if (!may_pass(core, group) || plan_open(core, group, core->config.share_percent, NULL))
+		return false;
+	slu_core_turns_grant(core, group);
+	waiting_insert(core->opened, &core->n_opened, group, is_older);
+	return true;
+}
+
 /* While no group waits, the policy's next change does not matter. */
 static void count_all(struct slu_core *core)
 {
@@ -298,6 +325,8 @@ void slu_core_admit(struct slu_core *core)
 	slu_core_admit_collect_open(core);
 	collect_waiting(core);
 	count_all(core);
+	if (core->policy->look)
+		core->policy->look(core);
 	collect_waiting(core);
 	core->is_in_grace = orphans_may_return(core);
 	if (core->is_in_grace) {
@@ -331,6 +360,8 @@ void slu_core_admit(struct slu_core *core)
 		}
 		slu_core_patience_fit(core, group);
 		if (devices & reserved) {
+			if (let_pass(core, group))
+				continue;
 			group->why = (struct slu_core_why){ SLU_CORE_WHY_BEHIND };
 			for (size_t j = 0; j < i && !group->why.other; j++)
 				if (core->waiting[j]->is_next &&

@@ -9,7 +9,8 @@
 #define POLICIES(ROW) \
 	ROW(mlfq)     \
 	ROW(rr)       \
-	ROW(fifo)
+	ROW(fifo)     \
+	ROW(fair)
 
 #define DECLARE(name) extern const struct slu_core_policy slu_core_policy_##name;
 POLICIES(DECLARE)
@@ -36,5 +37,14 @@ size_t slu_core_policy_state_max(void)
 
 	for (size_t i = 0; i < SLU_ARRAY_SIZE(policies); i++)
 		most = SLU_MAX(most, policies[i]->state_size);
+	return most;
+}
+
+size_t slu_core_policy_common_max(void)
+{
+	size_t most = 0;
+
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(policies); i++)
+		most = SLU_MAX(most, policies[i]->common_size);
 	return most;
 }

@@ -2,16 +2,19 @@
 #pragma once
 
 /*
- * A policy orders waiting groups, and decides when a turn is over for a waiting group that does not
- * fit next to its holder. It decides nothing else: which groups fit, what moves and what is safe is
- * the same under each policy. A new policy is one file with its table and one row in policy.c;
- * settings, manual and error messages take the names from there.
+ * A policy orders waiting groups, decides when a turn is over for a waiting group that does not fit
+ * next to its holder, and which groups may pass a larger one that waits. It decides nothing else:
+ * which groups fit, what moves and what is safe is the same under each policy. A new policy is one
+ * file with its table and one row in policy.c; settings, manual and error messages take the names
+ * from there. docs/writing-a-policy.md walks through one.
  *
  * A policy keeps its own state of a group: group->policy_state points to @state_size bytes that
  * only the policy reads. A new group, a group whose priority changed, and every group after a
  * change of the policy begin with a state of zeros, level 0, and what @begin makes of them.
+ * core->policy_state points to @common_size bytes in the same way, for what concerns all groups;
+ * they are zero when the core or the policy begins.
  *
- * The core asserts the contract: @precedes is a strict total order on waiting groups.
+ * @precedes is a strict total order on waiting groups.
  */
 
 #include <stdbool.h>
@@ -22,6 +25,7 @@
 
 #define SLU_CORE_POLICY_DEFAULT "mlfq"
 
+struct slu_core;
 struct slu_core_group;
 
 /* What a group did with its time, as a policy sees it. */
@@ -36,6 +40,7 @@ struct slu_core_policy {
 	const char *about;   /* one line for people */
 	const char *endless; /* why a turn may not end for a waiting group, in words */
 	size_t state_size;   /* of what it remembers of a group; 0: nothing */
+	size_t common_size;  /* of what it remembers of all groups together; 0: nothing */
 
 	/**
 	 * @begin: @group begins; its state is all zero, its level 0. NULL: it stays so.
@@ -47,6 +52,21 @@ struct slu_core_policy {
 	 */
 	void (*unite)(struct slu_core_group *to, const struct slu_core_group *from);
 
+	/**
+	 * @arrive: @group wants to run from now on: for the first time, after a rest, or when its
+	 * state begins again meanwhile. NULL: nothing follows from it.
+	 */
+	void (*arrive)(struct slu_core *core, struct slu_core_group *group);
+
+	/** @leave: @group no longer wants to run, or ends. NULL: nothing follows from it. */
+	void (*leave)(struct slu_core *core, struct slu_core_group *group);
+
+	/**
+	 * @look: a step is about to ask for the order; the time of all groups was counted. NULL:
+	 * the policy needs no such moment.
+	 */
+	void (*look)(struct slu_core *core);
+
 	/** @precedes: whether @a, waiting, is to run before @b, waiting. */
 	bool (*precedes)(const struct slu_core_group *a, const struct slu_core_group *b);
 
@@ -56,6 +76,13 @@ struct slu_core_policy {
 	 */
 	uint64_t (*over_ns)(const struct slu_core_group *group, const struct slu_core_group *asker,
 			    const struct slu_core_config *config);
+
+	/**
+	 * @passes: whether @group, WAITING and behind @next, may run next to the groups that have a
+	 * turn, although @next does not fit there yet and may so wait longer. NULL: never.
+	 */
+	bool (*passes)(const struct slu_core_group *group, const struct slu_core_group *next,
+		       const struct slu_core_config *config);
 
 	/** @length_ns: the timeline: how long a turn of @group is expected to last. */
 	uint64_t (*length_ns)(const struct slu_core_group *group,
@@ -82,3 +109,4 @@ const struct slu_core_policy *slu_core_policy_at(unsigned i);
 
 /* Bytes for the state of any policy, so that the policy can change while programs run. */
 size_t slu_core_policy_state_max(void);
+size_t slu_core_policy_common_max(void);

@@ -5,15 +5,15 @@
  * the scenes every program needs more than half of the device, so that one runs at a time.
  */
 
-#include "core/test-script.h"
+#include "core/sched/test-scene.h"
 
 #include "base/util.h"
 #include "core/group.h"
 #include "core/sched/policy-mlfq.h"
 #include "core/sched/policy.h"
 
-#define EACH_MIB 60
-#define TICK_MS	 5
+#define EACH_MIB SCENE_EACH_MIB
+#define TICK_MS	 SCENE_TICK_MS
 
 static void test_using_sinks_and_resting_rises(void **state)
 {
@@ -183,26 +183,6 @@ static void test_equals_are_ordered_by_use_and_after_a_long_wait_by_age(void **s
 	assert_int_equal(of_heavy.recent_ns, 0);
 }
 
-/* A program of a scene: computes for @burst_ms, rests for @rest_ms; without a rest it is endless.
- */
-struct actor {
-	uint64_t burst_ms, rest_ms;
-	uint64_t remaining_ms; /* of the burst, or of the rest */
-	bool is_resting;
-	uint64_t silent_ms;  /* it rests, and will say so then */
-	uint64_t wanted_ms;  /* since when it waits */
-	uint64_t longest_ms; /* from wanting to running */
-	uint64_t ran_ms;
-};
-
-struct scene {
-	struct script s;
-	struct actor actors[SCRIPT_CLIENTS];
-	unsigned n;
-	uint64_t now_ms;
-	uint64_t idle_ms; /* IDLE is reported this long after a burst */
-};
-
 static void scene_config(struct slu_core_config *ret_config)
 {
 	script_config(ret_config);
@@ -213,76 +193,6 @@ static void scene_config(struct slu_core_config *ret_config)
 	ret_config->wait_percent = 50;
 	ret_config->round_trip_ns = MS(1);
 	ret_config->need_window_ns = 0;
-}
-
-static void scene_begin(struct scene *scene, const struct slu_core_config *config)
-{
-	memset(scene, 0, sizeof(*scene));
-	scene->idle_ms = config->idle_ns / MS(1);
-	script_begin(&scene->s, config, 100);
-}
-
-/* Return: the program's id, which counts from 1. */
-static unsigned scene_add(struct scene *scene, uint64_t burst_ms, uint64_t rest_ms)
-{
-	struct actor *actor = &scene->actors[++scene->n];
-
-	*actor = (struct actor){ .burst_ms = burst_ms,
-				 .rest_ms = rest_ms,
-				 .remaining_ms = burst_ms,
-				 .wanted_ms = scene->now_ms };
-	script_join_plain(&scene->s, scene->n, SLU_MODE_ALL);
-	script_want(&scene->s, scene->n, 0, EACH_MIB, true);
-	return scene->n;
-}
-
-static void act(struct scene *scene, unsigned id)
-{
-	struct actor *actor = &scene->actors[id];
-
-	script_obey(&scene->s, id, EACH_MIB, !actor->is_resting);
-	if (actor->silent_ms) {
-		actor->silent_ms -= TICK_MS;
-		if (!actor->silent_ms)
-			script_idle(&scene->s, id, 0);
-	}
-	if (actor->is_resting) {
-		if (actor->remaining_ms > TICK_MS) {
-			actor->remaining_ms -= TICK_MS;
-			return;
-		}
-		actor->is_resting = false;
-		actor->remaining_ms = actor->burst_ms;
-		actor->wanted_ms = scene->now_ms;
-		script_want(&scene->s, id, 0, EACH_MIB, true);
-	} else if (script_state(&scene->s, id) != SLU_CORE_RUNNING) {
-		actor->longest_ms = SLU_MAX(actor->longest_ms, scene->now_ms - actor->wanted_ms);
-	} else {
-		actor->wanted_ms = scene->now_ms;
-		actor->ran_ms += TICK_MS;
-		if (!actor->rest_ms || actor->remaining_ms > TICK_MS) {
-			actor->remaining_ms -= actor->rest_ms ? TICK_MS : 0;
-			return;
-		}
-		actor->is_resting = true;
-		actor->remaining_ms = actor->rest_ms;
-		actor->silent_ms = scene->idle_ms;
-		if (!actor->silent_ms)
-			script_idle(&scene->s, id, 0);
-	}
-}
-
-static void scene_play(struct scene *scene, uint64_t ms)
-{
-	for (uint64_t end = scene->now_ms + ms; scene->now_ms < end; scene->now_ms += TICK_MS) {
-		for (unsigned round = 0; round < 3; round++)
-			for (unsigned id = 1; id <= scene->n; id++)
-				script_obey(&scene->s, id, EACH_MIB, !scene->actors[id].is_resting);
-		for (unsigned id = 1; id <= scene->n; id++)
-			act(scene, id);
-		script_forget(&scene->s);
-		script_pass(&scene->s, TICK_MS);
-	}
 }
 
 static unsigned level(const struct scene *scene, unsigned id)

@@ -183,6 +183,7 @@ void slu_core_turns_update(struct slu_core *core, struct slu_core_group *group)
 	slu_core_patience_update(group);
 	slu_core_group_spend(core, group, group->state == SLU_CORE_RUNNING && !is_runnable,
 			     group->state == SLU_CORE_RUNNING && is_runnable && is_lacking(group));
+	slu_core_group_want(core, group, is_runnable);
 }
 
 void slu_core_turns_complete(struct slu_core *core, struct slu_core_group *group)
