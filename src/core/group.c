@@ -166,14 +166,14 @@ static bool group_spends(const struct slu_core_group *group, enum slu_core_spent
 	}
 }
 
-/* Walks all groups, so only if @group waits: the time of others does not depend on it. */
+/* Walks all groups, so only for a group that waits: the time of others does not depend on it. */
 static size_t n_equals(const struct slu_core *core, const struct slu_core_group *group,
 		       enum slu_core_spent spent)
 {
 	const struct slu_core_group *other;
 	size_t n = 1;
 
-	if (spent != SLU_CORE_SPENT_WAITING)
+	if (spent != SLU_CORE_SPENT_WAITING || !core->policy->has_levels)
 		return n;
 	TAILQ_FOREACH (other, &core->groups, link)
 		n += other != group && other->level == group->level &&

@@ -2,6 +2,7 @@
 #include "core/timeline.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "base/util.h"
 #include "core/fit/guess.h"
@@ -35,14 +36,20 @@ static bool runs_before(const struct slu_core *core, const struct slu_core_group
 
 static void put(struct slu_core *core, struct slu_core_group *group)
 {
-	size_t i = core->n_timeline++;
+	size_t low = 0, high = core->n_timeline;
 
-	assert(core->n_timeline <= core->n_group_capacity);
-	while (i > 0 && runs_before(core, group, core->timeline[i - 1].group)) {
-		core->timeline[i] = core->timeline[i - 1];
-		i--;
+	assert(core->n_timeline < core->n_group_capacity);
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (runs_before(core, group, core->timeline[middle].group))
+			high = middle;
+		else
+			low = middle + 1;
 	}
-	core->timeline[i] = (struct slu_core_timeline_turn){
+	memmove(&core->timeline[low + 1], &core->timeline[low],
+		(core->n_timeline++ - low) * sizeof(*core->timeline));
+	core->timeline[low] = (struct slu_core_timeline_turn){
 		.group = group,
 		.start_ns = SLU_CORE_NEVER,
 	};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/size.h"
 #include "base/util.h"
@@ -25,18 +26,23 @@ static bool is_older(const struct slu_core_group *a, const struct slu_core_group
 	return x < y;
 }
 
-/* Insertion keeps equals in the order of the list, and the lists are nearly sorted already. */
+/* Equals stay in the order in which they are inserted. */
 static void waiting_insert(struct slu_core_group **list, size_t *n, struct slu_core_group *group,
 			   bool (*precedes)(const struct slu_core_group *,
 					    const struct slu_core_group *))
 {
-	size_t i = (*n)++;
+	size_t low = 0, high = *n;
 
-	while (i > 0 && precedes(group, list[i - 1])) {
-		list[i] = list[i - 1];
-		i--;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (precedes(group, list[middle]))
+			high = middle;
+		else
+			low = middle + 1;
 	}
-	list[i] = group;
+	memmove(&list[low + 1], &list[low], ((*n)++ - low) * sizeof(*list));
+	list[low] = group;
 }
 
 static void opened_drop(struct slu_core_group **list, size_t *n, const struct slu_core_group *group)

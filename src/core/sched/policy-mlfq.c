@@ -275,6 +275,7 @@ const struct slu_core_policy slu_core_policy_mlfq = {
 	.name = "mlfq",
 	.about = "the program that uses the device least goes first, endless jobs fill the rest",
 	.endless = "the waiting program is at a lower level",
+	.has_levels = true,
 	.state_size = sizeof(struct slu_mlfq_state),
 	.begin = mlfq_begin,
 	.unite = mlfq_unite,

@@ -40,6 +40,7 @@ struct slu_core_policy {
 	const char *about;   /* one line for people */
 	const char *endless; /* why a turn may not end for a waiting group, in words */
 	size_t state_size;   /* of what it remembers of a group; 0: nothing */
+	bool has_levels;     /* groups change their level, and equals count */
 	size_t common_size;  /* of what it remembers of all groups together; 0: nothing */
 
 	/**
@@ -90,7 +91,8 @@ struct slu_core_policy {
 
 	/**
 	 * @count: @group spent @span_ns in this way; while it waited, @n_equals groups of its
-	 * level, itself included, wanted the device. NULL for a policy that remembers nothing.
+	 * level, itself included, wanted the device: 1 unless @has_levels. NULL for a policy that
+	 * remembers nothing.
 	 */
 	void (*count)(struct slu_core_group *group, enum slu_core_spent spent, uint64_t span_ns,
 		      size_t n_equals, const struct slu_core_config *config);
