@@ -110,7 +110,8 @@ static void draw_turns(FILE *out, const struct slu_simulate_scenario *scenario,
 		double x = x_of(turn->begin_ns, end_ns);
 
 		fprintf(out,
-			"<rect x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%.1f\" fill=\"%s\"/>\n",
+			"<rect x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%.1f\" "
+			"fill=\"%s\"/>\n",
 			x, top + height * (double)turn->program,
 			SLU_MAX(x_of(turn->end_ns, end_ns) - x, 0.2), SLU_MAX(height - 1, 0.8),
 			colour_of(turn->program));

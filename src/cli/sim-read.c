@@ -10,7 +10,7 @@
 #include "base/size.h"
 #include "base/util.h"
 
-#define COLUMNS_MAX 16
+#define COLUMNS_MAX    16
 #define LINE_MAX_BYTES 1024
 
 enum kind { KIND_TIME, KIND_SIZE, KIND_COUNT, KIND_PERCENT, KIND_PRIORITY };

@@ -152,9 +152,9 @@ static void add_time(struct slu_table *table, uint64_t ns)
 
 static void print_table(const struct comparison *c)
 {
-	static const char *const heads[] = { "POLICY",	 "ENDED",   "MEAN", "P95",
-					     "QUEUEING", "LAST",    "REQUESTS", "MEAN",
-					     "P99",	 "BUSY",    "TURNS", "MOVED" };
+	static const char *const heads[] = { "POLICY",	 "ENDED", "MEAN",     "P95",
+					     "QUEUEING", "LAST",  "REQUESTS", "MEAN",
+					     "P99",	 "BUSY",  "TURNS",    "MOVED" };
 	struct slu_table *table = slu_table_new(SLU_ARRAY_SIZE(heads));
 	char size[SLU_SIZE_STRING_MAX];
 
@@ -196,8 +196,8 @@ static json_t *json_program(const struct slu_simulate_program *p,
 	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I}", "name", p->name,
 			 "arrived_ms", json_ms(p->arrive_ns), "first_ms", json_ms(o->first_ns),
 			 "ended_ms", json_ms(o->end_ns), "device_ms", json_ms(o->device_ns),
-			 "iterations", (json_int_t)o->n_iterations, "turns",
-			 (json_int_t)o->n_turns, "in_bytes", (json_int_t)o->in_bytes, "out_bytes",
+			 "iterations", (json_int_t)o->n_iterations, "turns", (json_int_t)o->n_turns,
+			 "in_bytes", (json_int_t)o->in_bytes, "out_bytes",
 			 (json_int_t)o->out_bytes);
 }
 
@@ -212,16 +212,15 @@ static json_t *json_run(const struct comparison *c, size_t i)
 	return json_pack("{s:s, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:i, s:I, s:I, "
 			 "s:I, s:I, s:o}",
 			 "policy", c->policies[i], "n_programs", (json_int_t)s->n_programs,
-			 "n_ended", (json_int_t)s->n_ended, "end_ms",
-			 json_ms(c->results[i].end_ns), "completion_ms", json_ms(s->completion_ns),
-			 "completion_p95_ms", json_ms(s->completion_p95_ns), "queueing_ms",
-			 json_ms(s->queueing_ns), "makespan_ms", json_ms(s->makespan_ns),
-			 "n_requests", (json_int_t)s->n_requests, "request_ms",
-			 json_ms(s->request_ns), "request_p99_ms", json_ms(s->request_p99_ns),
-			 "busy_percent", (int)s->busy_percent, "turns", (json_int_t)s->n_turns,
-			 "in_bytes", (json_int_t)s->in_bytes, "out_bytes",
-			 (json_int_t)s->out_bytes, "events", (json_int_t)c->results[i].n_events,
-			 "programs", programs);
+			 "n_ended", (json_int_t)s->n_ended, "end_ms", json_ms(c->results[i].end_ns),
+			 "completion_ms", json_ms(s->completion_ns), "completion_p95_ms",
+			 json_ms(s->completion_p95_ns), "queueing_ms", json_ms(s->queueing_ns),
+			 "makespan_ms", json_ms(s->makespan_ns), "n_requests",
+			 (json_int_t)s->n_requests, "request_ms", json_ms(s->request_ns),
+			 "request_p99_ms", json_ms(s->request_p99_ns), "busy_percent",
+			 (int)s->busy_percent, "turns", (json_int_t)s->n_turns, "in_bytes",
+			 (json_int_t)s->in_bytes, "out_bytes", (json_int_t)s->out_bytes, "events",
+			 (json_int_t)c->results[i].n_events, "programs", programs);
 }
 
 static void print_json(const struct comparison *c)
@@ -259,8 +258,7 @@ static int comparison_make(struct comparison *c, const struct options *o)
 	char why[SLU_SIM_WHY_MAX];
 	int r;
 
-	if ((o->scenario &&
-	     slu_sim_read_scenario(&c->read, o->scenario, why, sizeof(why))) ||
+	if ((o->scenario && slu_sim_read_scenario(&c->read, o->scenario, why, sizeof(why))) ||
 	    (o->jobs && slu_sim_read_jobs(&c->read, o->jobs, why, sizeof(why)))) {
 		slu_cli_complain(NULL, "%s", why);
 		return SLU_CLI_USAGE;

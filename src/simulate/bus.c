@@ -114,8 +114,7 @@ void slu_bus_drop(struct slu_world *w, struct slu_runner *runner)
 				continue;
 			if (move->has_memory)
 				w->used_bytes -= move->unit->bytes;
-			slu_peer_move_done(runner->peer, w->now_ns, move->unit,
-					   SLU_MOVE_CANCELLED);
+			slu_peer_move_done(runner->peer, w->now_ns, move->unit, SLU_MOVE_CANCELLED);
 			move->unit = NULL;
 			if (w->ways[way].is_busy && move == TAILQ_FIRST(moves_of(w, way)))
 				continue;

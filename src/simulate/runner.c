@@ -12,8 +12,8 @@
 #include "base/util.h"
 #include "simulate/world.h"
 
-#define RETRIES	 5
-#define PAUSE_NS SLU_NS_PER_MS
+#define RETRIES	  5
+#define PAUSE_NS  SLU_NS_PER_MS
 #define ANSWER_NS (200 * SLU_NS_PER_MS)
 
 static const struct slu_hello_device *device_identity(const struct slu_world *w)
@@ -64,7 +64,7 @@ static bool request_is_last(const struct slu_runner *r, uint64_t n)
 
 static void request_begin(struct slu_runner *r)
 {
-	r->n_left = r->program->n_iterations ? r->program->n_iterations : UINT64_MAX;
+	r->n_remaining = r->program->n_iterations ? r->program->n_iterations : UINT64_MAX;
 	r->work = SLU_WORK_GATE;
 }
 
@@ -77,7 +77,7 @@ void slu_runner_request(struct slu_world *w, struct slu_runner *r)
 	if (r->program->period_ns && !request_is_last(r, r->n_came))
 		slu_world_add(w, w->now_ns + r->program->period_ns, SLU_EVENT_REQUEST,
 			      slu_runner_number(w, r), NULL);
-	if (r->is_loaded && r->work == SLU_WORK_NONE && !r->n_left)
+	if (r->is_loaded && r->work == SLU_WORK_NONE && !r->n_remaining)
 		request_begin(r);
 	slu_runner_act(w, r);
 }
@@ -239,7 +239,7 @@ void slu_runner_continue(struct slu_world *w, struct slu_runner *r)
 	}
 	if (!r->is_loaded)
 		r->work = SLU_WORK_ALLOC;
-	else if (r->n_left)
+	else if (r->n_remaining)
 		r->work = SLU_WORK_GATE;
 	slu_runner_act(w, r);
 }
@@ -286,9 +286,9 @@ void slu_runner_launched(struct slu_world *w, struct slu_runner *r)
 	r->launch_ns = w->progress_ns = w->now_ns;
 	r->work = SLU_WORK_GATE;
 	slu_peer_turn_progress(r->peer, w->now_ns, 0, true);
-	if (r->n_left != UINT64_MAX)
-		r->n_left--;
-	if (!r->n_left && request_end(w, r)) {
+	if (r->n_remaining != UINT64_MAX)
+		r->n_remaining--;
+	if (!r->n_remaining && request_end(w, r)) {
 		if (r->is_open || r->is_shutting)
 			turn_note(w, r);
 		program_end(w, r);

@@ -30,14 +30,14 @@
 struct slu_simulate_program {
 	char name[SLU_WIRE_NAME_MAX];
 	uint64_t arrive_ns;
-	uint64_t startup_ns; /* on the host, before it allocates */
-	uint64_t bytes;	     /* of device memory; all of it is needed in its turns */
+	uint64_t startup_ns;	  /* on the host, before it allocates */
+	uint64_t bytes;		  /* of device memory; all of it is needed in its turns */
 	unsigned written_percent; /* of these, what changes in a turn */
 	uint64_t iteration_ns;	  /* device time of a launch */
 	uint64_t pause_ns;	  /* on the host after each of them */
 	uint64_t n_iterations;	  /* of a request; 0: it never ends */
 	uint64_t n_requests;	  /* 0: without end */
-	uint64_t period_ns; /* from one request to the next; 0: each when the last is done */
+	uint64_t period_ns;	  /* from one request to the next; 0: each when the last is done */
 	enum slu_core_priority priority;
 };
 
@@ -63,9 +63,9 @@ struct slu_simulate_turn {
 };
 
 struct slu_simulate_outcome {
-	uint64_t first_ns;	 /* its first launch began; or NEVER */
-	uint64_t end_ns;	 /* or NEVER */
-	uint64_t device_ns;	 /* the compute engine worked for it */
+	uint64_t first_ns;  /* its first launch began; or NEVER */
+	uint64_t end_ns;    /* or NEVER */
+	uint64_t device_ns; /* the compute engine worked for it */
 	uint64_t n_iterations;
 	uint64_t n_turns;
 	uint64_t in_bytes, out_bytes;

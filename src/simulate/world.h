@@ -22,18 +22,18 @@ struct slu_runner {
 	struct slu_simulate_outcome *outcome;
 	struct slu_peer *peer; /* NULL: it has not arrived, or has ended */
 	enum slu_work work;
-	bool is_loaded;		  /* it has allocated all */
-	bool is_denied;		  /* it cannot have its memory, and ends */
-	uint64_t remaining_bytes; /* to allocate */
-	struct slu_unit *alloc;	  /* an allocation that waits */
-	uint64_t n_left;	  /* iterations of this request; 0: it has nothing to do */
-	uint64_t n_came, n_done;  /* requests */
-	uint64_t came_ns;	  /* the first of those that are not done */
-	bool is_open, is_shutting; /* the gate */
-	bool has_written;	   /* since the gate opened */
-	uint64_t open_ns;	   /* since then */
-	uint64_t launch_ns;	   /* its last launch ended */
-	uint64_t deadline_ns;	   /* of its peer, as an event; or NEVER */
+	bool is_loaded;		    /* it has allocated all */
+	bool is_denied;		    /* it cannot have its memory, and ends */
+	uint64_t remaining_bytes;   /* to allocate */
+	struct slu_unit *alloc;	    /* an allocation that waits */
+	uint64_t n_remaining;	    /* iterations of this request; 0: it has nothing to do */
+	uint64_t n_came, n_done;    /* requests */
+	uint64_t came_ns;	    /* the first of those that are not done */
+	bool is_open, is_shutting;  /* the gate */
+	bool has_written;	    /* since the gate opened */
+	uint64_t open_ns;	    /* since then */
+	uint64_t launch_ns;	    /* its last launch ended */
+	uint64_t deadline_ns;	    /* of its peer, as an event; or NEVER */
 	bool is_acting, acts_again; /* slu_runner_act() is under way; once more then */
 	TAILQ_ENTRY(slu_runner) launch_link;
 };
