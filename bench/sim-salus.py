@@ -35,7 +35,7 @@ MEAN = 180.0  # seconds
 QUANTILES = [(0, 121), (0.25, 860), (0.5, 2226), (0.75, 8215), (0.9, 76079), (1, 200000)]
 PUBLISHED = {"fifo": 170.6, "srtf": 53.4, "pack": 145.5, "fair": 96.6}  # minutes, mean completion
 POLICIES = ["fifo", "fair"]
-SCENARIO = "[device]\nmemory = 16276M\nlink_in = 11G\nlink_out = 11G\n"
+SCENARIO = "[device]\nmemory = 16276M\nlink_in = 11G\nlink_out = 11G\nunit = 1G\n"
 
 
 def workloads():
