@@ -36,6 +36,7 @@ static const struct key keys[] = {
 	{ "scheduler", "slice", KIND_TIME, CORE(slice_ns) },
 	{ "scheduler", "slice_min_switches", KIND_COUNT, CORE(slice_min_switches) },
 	{ "scheduler", "allotment", KIND_TIME, CORE(allotment_ns) },
+	{ "scheduler", "age", KIND_TIME, CORE(age_ns) },
 	{ "scheduler", "wait_percent", KIND_COUNT, CORE(wait_percent) },
 	{ "scheduler", "share_percent", KIND_PERCENT, CORE(share_percent) },
 	{ "program", "arrives", KIND_TIME, PROGRAM(arrive_ns) },
@@ -48,6 +49,7 @@ static const struct key keys[] = {
 	{ "program", "requests", KIND_COUNT, PROGRAM(n_requests) },
 	{ "program", "every", KIND_TIME, PROGRAM(period_ns) },
 	{ "program", "priority", KIND_PRIORITY, PROGRAM(priority) },
+	{ "program", "expect", KIND_TIME, PROGRAM(expect_ns) },
 };
 
 void slu_sim_read_init(struct slu_sim_read *read)

@@ -41,9 +41,10 @@ struct slu_core_config {
 	uint64_t allotment_ns;	     /* mlfq: device time after which a program sinks by a level */
 	uint64_t wait_percent;	     /* mlfq: the part of the waiting time that counts as rest */
 	unsigned levels;	     /* mlfq */
-	uint64_t close_deadline_ns;  /* a program that drains longer is stuck */
-	uint64_t limit_deadline_ns;  /* a client that leaves a LIMIT unanswered longer is silent */
-	uint64_t fill_deadline_ns;   /* a fill without progress is closed (rule 34) */
+	uint64_t age_ns; /* a program that waited so long goes first, for a slice (sched/age.h) */
+	uint64_t close_deadline_ns; /* a program that drains longer is stuck */
+	uint64_t limit_deadline_ns; /* a client that leaves a LIMIT unanswered longer is silent */
+	uint64_t fill_deadline_ns;  /* a fill without progress is closed (rule 34) */
 	uint64_t rise_period_ns; /* between two rises of the estimate; refusals double it (rule 16)
 				  */
 	uint64_t patience_ns;	 /* a group that cannot fit is denied after this (rule 7) */
@@ -116,7 +117,7 @@ struct slu_core_bounds {
 	struct slu_core_bound pageable[SLU_CORE_BOUNDS_MAX], disk[SLU_CORE_BOUNDS_MAX];
 };
 
-/* Set by a person; a policy without levels ignores it. */
+/* Set by a person; policies rr and fifo ignore it. */
 enum slu_core_priority {
 	SLU_CORE_PRIORITY_NORMAL, /* begins at the top */
 	SLU_CORE_PRIORITY_HIGH,	  /* stays at the top */
@@ -131,6 +132,7 @@ struct slu_core_join {
 	struct slu_core_bounds bounds;
 	enum slu_core_priority
 		priority;    /* of the program; a group has the highest of its members' */
+	uint64_t expect_ns;  /* device time that it will use, as a person says; 0: unknown */
 	bool is_checked;     /* it may lie, to the harm of other users (rule 41) */
 	bool maps_if_larger; /* mode MAPPED only where it is larger than the device (rule 43) */
 	unsigned devices[SLU_WIRE_DEVICES_MAX]; /* place in HELLO -> the core's number */

@@ -196,6 +196,13 @@ static void count_until(struct slu_core *core, struct slu_core_group *group, uin
 				    &core->config);
 }
 
+void slu_core_group_end(struct slu_core *core, struct slu_core_group *group)
+{
+	count_until(core, group, core->now_ns);
+	if (core->policy->end)
+		core->policy->end(core, group);
+}
+
 /* Time not counted yet is taken as use, unless the group reported that it rests. */
 uint64_t slu_core_group_used_ns(const struct slu_core *core, const struct slu_core_group *group)
 {

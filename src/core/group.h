@@ -99,6 +99,7 @@ struct slu_core_group {
 	uint64_t used_before_ns; /* used_ns when this turn began */
 	uint64_t waited_ns;
 	enum slu_core_priority priority;
+	uint64_t expect_ns; /* device time that its programs will use, as a person says; or 0 */
 	unsigned level;	    /* set by the policy: 0 is the top; groups of one level are equals */
 	void *policy_state; /* what the policy remembers of it; large enough for any policy */
 	struct slu_core_why why;
@@ -144,6 +145,8 @@ void slu_core_group_spend(struct slu_core *core, struct slu_core_group *group, b
 			  bool is_lacking);
 /* Tells the policy when the group begins or ceases to want the device. */
 void slu_core_group_want(struct slu_core *core, struct slu_core_group *group, bool is_wanting);
+/* Tells the policy that the last member ends. */
+void slu_core_group_end(struct slu_core *core, struct slu_core_group *group);
 /* When the policy will change the group's level if it goes on like this. */
 uint64_t slu_core_group_change_ns(const struct slu_core *core, const struct slu_core_group *group);
 
@@ -162,6 +165,18 @@ static inline bool slu_core_group_is_open(const struct slu_core_group *group)
 static inline bool slu_core_group_is_at_rest(const struct slu_core_group *group)
 {
 	return group->state == SLU_CORE_IDLE || group->state == SLU_CORE_WAITING;
+}
+
+/* Its priority as a number: 0 is high. */
+static inline unsigned slu_core_group_rank(const struct slu_core_group *group)
+{
+	static const unsigned ranks[] = {
+		[SLU_CORE_PRIORITY_HIGH] = 0,
+		[SLU_CORE_PRIORITY_NORMAL] = 1,
+		[SLU_CORE_PRIORITY_LOW] = 2,
+	};
+
+	return ranks[group->priority];
 }
 
 void slu_core_group_check(const struct slu_core_group *group);

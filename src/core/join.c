@@ -241,6 +241,7 @@ int slu_core_hello(struct slu_core *core, uint64_t now_ns, const struct slu_core
 	client_remember(client, is_new, &before);
 	client->standing = SLU_CORE_JOINED;
 	take_priority(core, client, join->priority);
+	client->group->expect_ns = SLU_MAX(client->group->expect_ns, join->expect_ns);
 	take_seats(core, client, join, &before);
 	take_turns(core, client, join, &before);
 	slu_core_turns_update(core, client->group);
@@ -318,6 +319,8 @@ void slu_core_dead(struct slu_core *core, uint64_t now_ns, uint64_t client_id)
 	if (!client)
 		return;
 	group_id = client->group->id;
+	if (slu_core_group_is_single(client->group))
+		slu_core_group_end(core, client->group);
 	slu_core_queue_forget(&core->queue, client->id);
 	(void)slu_core_queue_push(&core->queue, SLU_CORE_ROSTER_DROP, client->id, "%s has ended",
 				  client->name);

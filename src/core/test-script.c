@@ -140,9 +140,12 @@ void script_join(struct script *s, uint64_t client, uint64_t group,
 	struct slu_core_join join = {
 		.client = client,
 		.group = group,
-		.name = client < SLU_ARRAY_SIZE(names) ? names[client] : "many",
+		.name = s->name				 ? s->name
+			: client < SLU_ARRAY_SIZE(names) ? names[client]
+							 : "many",
 		.hello = hello,
 		.priority = s->priority,
+		.expect_ns = s->expect_ns,
 	};
 
 	for (unsigned d = 0; d < hello->n_devices; d++) {

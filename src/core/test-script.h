@@ -28,6 +28,8 @@ struct script {
 	struct slu_core_orphan roster[SCRIPT_CLIENTS];
 	bool in_roster[SCRIPT_CLIENTS];
 	enum slu_core_priority priority; /* of those who join from now on */
+	uint64_t expect_ns;		 /* likewise */
+	const char *name;		 /* likewise; NULL: each has its own */
 };
 
 /* rr, slice 100 ms, no minimum, deadlines 1000 ms, patience 5000 ms, pinned 0, backing 1 GiB,

@@ -58,6 +58,7 @@ static void join(struct slu_world *w, size_t program, const struct slu_message *
 		.name = p->name,
 		.hello = &message->hello,
 		.priority = p->priority,
+		.expect_ns = p->expect_ns,
 	};
 	struct slu_message welcome = { .welcome = { .version = SLU_WIRE_VERSION,
 						    .generation = 1 } };

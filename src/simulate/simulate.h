@@ -39,6 +39,7 @@ struct slu_simulate_program {
 	uint64_t n_requests;	  /* 0: without end */
 	uint64_t period_ns;	  /* from one request to the next; 0: each when the last is done */
 	enum slu_core_priority priority;
+	uint64_t expect_ns; /* device time that a person says it will use; 0: unknown */
 };
 
 struct slu_simulate_scenario {

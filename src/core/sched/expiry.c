@@ -52,6 +52,12 @@ uint64_t slu_core_expiry_ns(const struct slu_core *core, const struct slu_core_g
 	return SLU_MIN(end_ns, vain_end_ns(core, group));
 }
 
+uint64_t slu_core_expiry_slice_ns(const struct slu_core_group *group,
+				  const struct slu_core_config *config)
+{
+	return SLU_MAX(config->slice_ns, span_times(group->switch_ns, config->slice_min_switches));
+}
+
 uint64_t slu_core_expiry_least_ns(const struct slu_core_group *group,
 				  const struct slu_core_config *config)
 {

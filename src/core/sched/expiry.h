@@ -20,6 +20,10 @@
 uint64_t slu_core_expiry_ns(const struct slu_core *core, const struct slu_core_group *group,
 			    const struct slu_core_group *asker);
 
+/* A slice of @group: as the setting says, and at least slice_min_switches switches (rule 19). */
+uint64_t slu_core_expiry_slice_ns(const struct slu_core_group *group,
+				  const struct slu_core_config *config);
+
 /* How long @group computes at least before an urgent program may end its turn. */
 uint64_t slu_core_expiry_least_ns(const struct slu_core_group *group,
 				  const struct slu_core_config *config);

@@ -31,6 +31,7 @@
 #include "base/util.h"
 #include "core/core.h"
 #include "core/group.h"
+#include "core/sched/expiry.h"
 #include "core/sched/policy.h"
 #include "core/state.h"
 
@@ -84,11 +85,6 @@ static uint64_t device_of(const struct slu_core_group *group, uint64_t virtual_n
 	}
 }
 
-static uint64_t length_ns(const struct slu_core_group *group, const struct slu_core_config *config)
-{
-	return SLU_MAX(config->slice_ns, span_times(group->switch_ns, config->slice_min_switches));
-}
-
 /* Moves the clock to the least virtual time of the groups that want to run. */
 static uint64_t clock_turn(struct slu_core *core)
 {
@@ -135,7 +131,8 @@ static void fair_look(struct slu_core *core)
 
 	TAILQ_FOREACH (group, &core->groups, link) {
 		struct fair_state *state = state_of(group);
-		uint64_t spread_ns = span_times(length_ns(group, &core->config), SPREAD_TURNS);
+		uint64_t spread_ns =
+			span_times(slu_core_expiry_slice_ns(group, &core->config), SPREAD_TURNS);
 
 		state->virtual_ns = SLU_MIN(state->virtual_ns, slu_core_after(clock_ns, spread_ns));
 	}
@@ -169,7 +166,8 @@ static uint64_t over_ns(const struct slu_core_group *group, const struct slu_cor
 {
 	uint64_t behind_ns =
 		slu_sub_floor(state_of(asker)->virtual_ns, state_of(group)->virtual_ns);
-	uint64_t slice_end_ns = slu_core_after(group->running_ns, length_ns(group, config));
+	uint64_t slice_end_ns =
+		slu_core_after(group->running_ns, slu_core_expiry_slice_ns(group, config));
 
 	return SLU_MAX(slice_end_ns,
 		       slu_core_after(group->counted_ns, device_of(group, behind_ns)));
@@ -187,6 +185,6 @@ const struct slu_core_policy slu_core_policy_fair = {
 	.look = fair_look,
 	.precedes = fair_precedes,
 	.over_ns = over_ns,
-	.length_ns = length_ns,
+	.length_ns = slu_core_expiry_slice_ns,
 	.count = fair_count,
 };

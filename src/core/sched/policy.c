@@ -10,7 +10,11 @@
 	ROW(mlfq)     \
 	ROW(rr)       \
 	ROW(fifo)     \
-	ROW(fair)
+	ROW(fair)     \
+	ROW(srtf)     \
+	ROW(priority) \
+	ROW(pack)     \
+	ROW(desktop)
 
 #define DECLARE(name) extern const struct slu_core_policy slu_core_policy_##name;
 POLICIES(DECLARE)

@@ -62,6 +62,9 @@ struct slu_core_policy {
 	/** @leave: @group no longer wants to run, or ends. NULL: nothing follows from it. */
 	void (*leave)(struct slu_core *core, struct slu_core_group *group);
 
+	/** @end: the last program of @group ends. NULL: nothing follows from it. */
+	void (*end)(struct slu_core *core, struct slu_core_group *group);
+
 	/**
 	 * @look: a step is about to ask for the order; the time of all groups was counted. NULL:
 	 * the policy needs no such moment.

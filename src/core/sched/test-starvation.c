@@ -13,6 +13,7 @@
 #include "base/util.h"
 
 #define SLICE_MS 40
+#define AGE_MS	 600
 #define SEEDS	 12
 #define PLAY_MS	 6000
 
@@ -48,11 +49,20 @@ static uint64_t fair_bound(const enum slu_core_priority *priorities, unsigned n,
 	return sum;
 }
 
+/* age_ns + (n + 1) (L + drain + switch); the others are n - 1. */
+static uint64_t age_bound(const enum slu_core_priority *priorities, unsigned n, unsigned self)
+{
+	(void)priorities;
+	(void)self;
+	return AGE_MS + n * (SLICE_MS + SWITCH_MS);
+}
+
 static const struct {
 	const char *policy;
 	uint64_t (*bound_ms)(const enum slu_core_priority *priorities, unsigned n, unsigned self);
 } rows[] = {
-	{ "fair", fair_bound },
+	{ "fair", fair_bound }, { "srtf", age_bound },	  { "priority", age_bound },
+	{ "pack", age_bound },	{ "desktop", age_bound },
 };
 
 static void play(size_t row, uint64_t seed)
@@ -68,6 +78,7 @@ static void play(size_t row, uint64_t seed)
 	config.slice_ns = MS(SLICE_MS);
 	config.need_window_ns = 0;
 	config.round_trip_ns = MS(1);
+	config.age_ns = MS(AGE_MS);
 	scene_begin(&scene, &config);
 	for (unsigned id = 1; id <= n; id++) {
 		bool is_endless = between(&random, 0, 2) > 0;
