@@ -39,7 +39,7 @@ void slu_core_config_default(struct slu_core_config *config)
 		.allotment_ns = 8 * SLU_NS_PER_S,
 		.wait_percent = 50,
 		.levels = 5,
-		.age_ns = 60 * SLU_NS_PER_S,
+		.age_ns = 600 * SLU_NS_PER_S,
 		.close_deadline_ns = 2 * SLU_NS_PER_S,
 		.limit_deadline_ns = 1 * SLU_NS_PER_S,
 		.fill_deadline_ns = 5 * SLU_NS_PER_S,
