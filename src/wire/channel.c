@@ -62,6 +62,33 @@ static bool may_have_files(int fd)
 }
 
 /*
+ * A peer that closed with packets unread makes the next call fail with ECONNRESET, before the
+ * packets that it had sent: that is its last word only if it comes twice.
+ *
+ * Return: 0 with the size, AGAIN, EOF, or -errno.
+ */
+static int packet_get(int fd, struct msghdr *msg, int flags, size_t *ret_size)
+{
+	bool was_reset = false, tries_again;
+	ssize_t n;
+
+	do {
+		n = recvmsg(fd, msg, MSG_DONTWAIT | flags);
+		tries_again = n < 0 && (errno == EINTR || (errno == ECONNRESET && !was_reset));
+		was_reset |= n < 0 && errno == ECONNRESET;
+	} while (tries_again);
+	if (n >= 0) {
+		*ret_size = (size_t)n;
+		return 0;
+	}
+	if (errno == EAGAIN)
+		return SLU_CHANNEL_E_AGAIN;
+	if (errno == ECONNRESET || errno == EPIPE || errno == ENOTCONN)
+		return SLU_CHANNEL_E_EOF;
+	return slu_error(-errno);
+}
+
+/*
  * Looks at the next packet without taking it. Its files exceed the space for control data, which is
  * empty or holds only the credentials that come before them (SO_PASSCRED). The credentials tell an
  * empty packet from the end.
@@ -82,18 +109,11 @@ static int packet_look(int fd, bool with_credentials)
 		.msg_control = with_credentials ? &control : NULL,
 		.msg_controllen = with_credentials ? sizeof(control) : 0,
 	};
-	ssize_t n;
+	size_t n = 0;
+	int r = packet_get(fd, &msg, MSG_PEEK, &n);
 
-	do {
-		n = recvmsg(fd, &msg, MSG_DONTWAIT | MSG_PEEK);
-	} while (n < 0 && errno == EINTR);
-	if (n < 0) {
-		if (errno == EAGAIN)
-			return SLU_CHANNEL_E_AGAIN;
-		if (errno == ECONNRESET || errno == EPIPE || errno == ENOTCONN)
-			return SLU_CHANNEL_E_EOF;
-		return slu_error(-errno);
-	}
+	if (r)
+		return r;
 	if (msg.msg_flags & MSG_CTRUNC)
 		return SLU_CHANNEL_E_FILES;
 	return n || (with_credentials && msg.msg_controllen) ? 0 : SLU_CHANNEL_E_EOF;
@@ -352,7 +372,7 @@ int slu_channel_receive(struct slu_channel *channel, struct slu_message *ret_mes
 	};
 	const char *fault;
 	int fd = -1, r;
-	ssize_t n;
+	size_t n = 0;
 
 	if (ret_fd)
 		*ret_fd = -1;
@@ -361,16 +381,9 @@ int slu_channel_receive(struct slu_channel *channel, struct slu_message *ret_mes
 		if (r)
 			return r;
 	}
-	do {
-		n = recvmsg(channel->fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	} while (n < 0 && errno == EINTR);
-	if (n < 0) {
-		if (errno == EAGAIN)
-			return SLU_CHANNEL_E_AGAIN;
-		if (errno == ECONNRESET || errno == EPIPE || errno == ENOTCONN)
-			return SLU_CHANNEL_E_EOF;
-		return slu_error(-errno);
-	}
+	r = packet_get(channel->fd, &msg, MSG_CMSG_CLOEXEC, &n);
+	if (r)
+		return r;
 
 	sort_files(&msg, ret_fd ? &fd : NULL);
 	if (n == 0) {
@@ -379,11 +392,11 @@ int slu_channel_receive(struct slu_channel *channel, struct slu_message *ret_mes
 			close(fd);
 		return SLU_CHANNEL_E_EOF;
 	}
-	memset((char *)ret_message + n, 0, sizeof(*ret_message) - (size_t)n);
+	memset((char *)ret_message + n, 0, sizeof(*ret_message) - n);
 	if (msg.msg_flags & MSG_TRUNC)
 		fault = "longer than any message";
 	else
-		fault = slu_message_fault(ret_message, (size_t)n, channel->side);
+		fault = slu_message_fault(ret_message, n, channel->side);
 	if (fault) {
 		if (fd >= 0)
 			close(fd);

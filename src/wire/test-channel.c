@@ -353,6 +353,35 @@ static void test_messages_before_the_end_are_still_read(void **state)
 	assert_int_equal(slu_channel_send(pair->client, &m, -1), SLU_CHANNEL_E_EOF);
 }
 
+/* A connection that was closed with packets unread fails first, and then has what was sent. */
+static void test_messages_before_a_reset_are_still_read(void **state)
+{
+	struct pair *pair = *state;
+	struct slu_message m = limit_message(9), want = {}, got;
+
+	slu_message_stamp(&want, SLU_MSG_WANT);
+	assert_int_equal(slu_channel_send(pair->client, &want, -1), 0);
+	assert_int_equal(slu_channel_send(pair->daemon, &m, -1), 0);
+	slu_channel_free(pair->daemon);
+	pair->daemon = NULL;
+	assert_int_equal(slu_channel_receive(pair->client, &got, NULL, NULL), 0);
+	assert_int_equal(got.limit.seq, 9);
+	assert_int_equal(slu_channel_receive(pair->client, &got, NULL, NULL), SLU_CHANNEL_E_EOF);
+}
+
+static void test_files_are_found_behind_a_reset(void **state)
+{
+	struct pair *pair = *state;
+	struct slu_message m = limit_message(9);
+	int fds[1] = { 0 };
+
+	send_raw(pair->client, "x", 1, fds, 1);
+	assert_int_equal(slu_channel_send(pair->daemon, &m, -1), 0);
+	slu_channel_free(pair->client);
+	pair->client = NULL;
+	assert_false(slu_channel_dry(slu_channel_fd(pair->daemon)));
+}
+
 static void test_the_peer_is_the_process_that_connected(void **state)
 {
 	struct pair *pair = *state;
@@ -396,6 +425,8 @@ int main(void)
 		T(test_the_newest_report_waits_behind_earlier_messages),
 		T(test_a_queued_file_stays_ours_until_it_is_sent),
 		T(test_messages_before_the_end_are_still_read),
+		T(test_messages_before_a_reset_are_still_read),
+		T(test_files_are_found_behind_a_reset),
 		T(test_the_peer_is_the_process_that_connected),
 		T(test_only_packet_sockets_are_accepted),
 	};
