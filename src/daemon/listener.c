@@ -78,6 +78,21 @@ static void turn_one_away(struct slu_listener *listener)
 	listener->reserve_fd = open_reserve();
 }
 
+/*
+ * Connections that nobody accepted go with the socket, and their packets may have files: the
+ * quarantine closes them. A socket of systemd's stays with systemd, and they with it.
+ */
+static void socket_close(struct slu_listener *listener)
+{
+	struct slu_charge none = {};
+	int fd;
+
+	if (listener->path && shutdown(listener->fd, SHUT_RD) == 0)
+		while ((fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
+			slu_quarantine_close(listener->server->quarantine, fd, &none);
+	close(listener->fd);
+}
+
 static int on_connection(sd_event_source *source, int fd, uint32_t events, void *data)
 {
 	struct slu_listener *listener = data;
@@ -300,7 +315,7 @@ static int socket_restore(struct slu_listener *listener)
 	if (fd < 0)
 		return slu_fold(fd);
 	listener->io = sd_event_source_disable_unref(listener->io);
-	close(listener->fd);
+	socket_close(listener);
 	listener->fd = fd;
 	r = hear_connections(listener);
 	return r < 0 ? slu_error(r) : 0;
@@ -382,7 +397,7 @@ void slu_listener_free(struct slu_listener *listener)
 	if (has_socket(listener))
 		unlink(listener->path);
 	if (listener->fd >= 0)
-		close(listener->fd);
+		socket_close(listener);
 	if (listener->reserve_fd >= 0)
 		close(listener->reserve_fd);
 	if (has_lock(listener))

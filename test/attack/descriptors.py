@@ -110,6 +110,19 @@ def a_file_that_lingers_stops_nobody():
         check(w.daemon.wait(timeout=60) == 0, "SIGTERM ends the daemon")
 
 
+def files_in_connections_that_nobody_accepted_do_not_keep_the_daemon():
+    """The daemon finds its end and the attacker's connections at the same time."""
+    need_two_users()
+    with SystemWorld("unaccepted") as w:
+        w.start_daemon()
+        w.daemon.send_signal(signal.SIGSTOP)
+        # more than it accepts at once
+        with pass_file(w, message_with_a_file, 200):
+            w.daemon.send_signal(signal.SIGTERM)
+            w.daemon.send_signal(signal.SIGCONT)
+            check(w.daemon.wait(timeout=60) == 0, "SIGTERM ends the daemon")
+
+
 def files_that_came_before_the_daemon_stop_nobody():
     """Connections that systemd's socket took while no daemon ran: no option of ours has kept files out of them."""
     need_two_users()
@@ -135,4 +148,5 @@ def files_that_came_before_the_daemon_stop_nobody():
 
 
 if __name__ == "__main__":
-    main(a_file_that_lingers_stops_nobody, files_that_came_before_the_daemon_stop_nobody)
+    main(a_file_that_lingers_stops_nobody, files_in_connections_that_nobody_accepted_do_not_keep_the_daemon,
+         files_that_came_before_the_daemon_stop_nobody)
