@@ -35,7 +35,7 @@ struct slu_mover {
 	enum slu_direction direction;
 	pthread_t threads[2]; /* the feeder, the reaper */
 	pthread_t hands[SLU_GAUGE_THREADS_MAX - 1];
-	pthread_cond_t wake; /* a unit in the queue, space in the pipe, or the end */
+	pthread_cond_t wake; /* a unit is queued, a piece or a move advanced, or the end */
 
 	/* All guarded by the lock. */
 	unsigned n_hands;		      /* threads that copy besides the two */

@@ -316,8 +316,7 @@ static int backend_pin_copy(void *data, void *host, uint64_t bytes)
 	return slu_cuda_backend_translate(SLU_REAL(cuMemHostRegister_v2)(host, bytes, 0));
 }
 
-/* On a mover's thread, or on a thread of the program that frees the unit. */
-/* Also on a thread of the program that frees memory, which may have no context. */
+/* Also on a thread of the program that frees the unit, which may have no context. */
 static int backend_unpin_copy(void *data, void *host, uint64_t bytes)
 {
 	const struct slu_cuda_device *d = data;

@@ -3,8 +3,9 @@
 
 /*
  * How much device memory the variables of a module take, counted from its image: the sections
- * .nv.global* and .nv.constant* of machine code, and the declarations of PTX. A fat binary has one
- * image for each of several architectures; the largest one counts.
+ * .nv.global* and .nv.constant3 of machine code, and the declarations of PTX. A fat binary has one
+ * image for each of several architectures; the largest one counts. Of a list of fat binaries, all
+ * count.
  *
  * Nothing else tells it. The driver has no call that lists the variables of a module, and the
  * change of free memory around a load contains what other processes do meanwhile. What is packed in

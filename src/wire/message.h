@@ -30,7 +30,7 @@
 
 enum slu_tier {
 	SLU_TIER_DEVICE,   /* the memory of one device */
-	SLU_TIER_PINNED,   /* pinned host memory: staging and the MAPPED place together */
+	SLU_TIER_PINNED,   /* pinned host memory: staging, the MAPPED place, host copies */
 	SLU_TIER_PAGEABLE, /* pageable host memory that backs units … */
 	SLU_TIER_DISK,	   /* … or a file, when pageable memory is full; since version 2 */
 	_SLU_TIER_MAX,

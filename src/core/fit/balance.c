@@ -20,7 +20,7 @@ enum {
 	RANK_SLACK,
 	RANK_IDLE,
 	RANK_PEAK,   /* does not yield to bytes fetched ahead */
-	RANK_WINDOW, /* LAUNCH: bytes beyond what the open turns leave to the window */
+	RANK_WINDOW, /* in a turn: bytes beyond the goal of a LAUNCH window, or pinned copies */
 	RANK_WAITING,
 	RANK_NEXT,
 };

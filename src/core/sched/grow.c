@@ -64,7 +64,7 @@ static bool may_grow(struct slu_core *core, const struct slu_core_group *group, 
 }
 
 /* The grower of the device, if it may stay so. */
-static struct slu_core_group *device_present_bytes(struct slu_core *core, unsigned number)
+static struct slu_core_group *device_grower(struct slu_core *core, unsigned number)
 {
 	const struct slu_core_device *device = core->devices[number];
 	struct slu_core_group *group =
@@ -108,7 +108,7 @@ void slu_core_grow_look(struct slu_core *core)
 {
 	for (unsigned d = 0; d < core->n_devices; d++) {
 		struct slu_core_device *device = core->devices[d];
-		struct slu_core_group *group = device_present_bytes(core, d), *other;
+		struct slu_core_group *group = device_grower(core, d), *other;
 		uint64_t span_ns = core->config.patience_ns * GROWER_PATIENCES;
 
 		if (group && !slu_core_is_due(core, slu_core_after(device->grower_ns, span_ns)))
