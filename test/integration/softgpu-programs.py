@@ -194,6 +194,7 @@ def algorithms_of_cub_and_thrust_are_as_on_the_cpu():
         compile(folder, "-arch=compute_75", "-DALL_TYPES", "-cudart", "shared", ALGORITHMS, "-o", "algorithms")
         words = [pathlib.Path(folder) / "algorithms", s.seed(3)]
         out = [w.run(words, "cuda", sluice=False, env=LIBRARIES)]
+        w.compare_predictions(words, env=LIBRARIES)
         out += under_sluice(words)
         for text in out:
             s.check(text.count("as on the CPU") == 6, "six types are right", text)

@@ -108,6 +108,15 @@ def tinygrad_runs_with_its_own_ptx():
     same_under_sluice("CUDA:PTX", len(found), found)
 
 
+def launches_of_tinygrad_touch_only_what_is_predicted():
+    """Without its graphs, of which nothing is predicted. It looks for the driver by its name, so the shim is in the path."""
+    with s.World("tinygrad-predict", memory=MEMORY, softgpu={"scale": 256}) as w:
+        env = {"CACHEDB": w.folder / "tinygrad.db", "HOME": w.folder, "DEV": "CUDA:PTX", "JIT": 0,
+               "LD_LIBRARY_PATH": s.BUILD / "src/cuda", "SLUICE_CUDA_DRIVER": s.SOFTGPU / "libcuda.so.1"}
+        rows = w.compare_predictions([python("tinygrad"), CLIENTS / "python-tinygrad.py", 3], env=env)
+        s.check(rows and all(row["known_writes"] == row["launches"] for row in rows), "all launches are proven", rows)
+
+
 def tinygrad_runs_with_nvrtc():
     folder = toolkit("lib64/libnvrtc.so").parent
     if not LONG:
@@ -180,5 +189,5 @@ def monitors_see_devices_memory_and_processes():
         w.end(fill)
 
 
-s.main(tinygrad_runs_with_its_own_ptx, tinygrad_runs_with_nvrtc, numba_runs_through_the_drivers_linker,
+s.main(tinygrad_runs_with_its_own_ptx, launches_of_tinygrad_touch_only_what_is_predicted, tinygrad_runs_with_nvrtc, numba_runs_through_the_drivers_linker,
        examples_of_taichi_draw_the_same, monitors_see_devices_memory_and_processes)

@@ -236,7 +236,10 @@ class World:
             "LD_PRELOAD": BUILD / "src/cuda/libcuda.so.1", "SLUICE_SOFTGPU_TRACE": truth, "SLUICE_PREDICT_TRACE": predicted})
         done = subprocess.run([SOURCE / "tools/softgpu-trace", "--compare", "--json", truth, predicted], capture_output=True, text=True)
         check(not done.returncode, "no byte is missed", words, done.stdout, done.stderr)
-        return [json.loads(line) for line in done.stdout.splitlines()]
+        rows = [json.loads(line) for line in done.stdout.splitlines()]
+        sums = {key: sum(row[key] for row in rows) for key in ("launches", "known_reads", "known_writes", "touched_bytes", "extra_bytes")}
+        note(f"{pathlib.Path(words[0]).name}: " + ", ".join(f"{n} {key}" for key, n in sums.items()))
+        return rows
 
     @contextlib.contextmanager
     def full_of(self, mib):
