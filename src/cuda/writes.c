@@ -5,14 +5,16 @@
 #include "cuda/device.h"
 #include "cuda/predict-trace.h"
 
+/* All extents but the last have the size of the first. */
 static void range_tell_locked(struct slu_range *range, uint64_t first, uint64_t last)
 {
-	for (size_t i = 0; i < range->n_extents; i++) {
-		struct slu_extent *e = &range->extents[i];
+	size_t i = first > range->address
+			   ? (size_t)((first - range->address) / range->extents[0].bytes)
+			   : 0;
 
-		if (e->unit && e->address <= last && e->address + (e->bytes - 1) >= first)
-			slu_client_unit_write(e->unit);
-	}
+	for (; i < range->n_extents && range->extents[i].address <= last; i++)
+		if (range->extents[i].unit)
+			slu_client_unit_write(range->extents[i].unit);
 }
 
 /* The units at the bytes from @first to @last. */
