@@ -15,7 +15,7 @@
  * device cannot fault. SLUICE_SPY_TWIN: a file that is locked while a mapping call runs; BAD if
  * somebody else has it.
  *
- * It has arrays, which the software GPU has not; nothing can be done with them.
+ * Its arrays are its own; nothing can be done with them.
  *
  * It has a private table of its own (the id is sixteen times 0x5a), whose only entry is a launch
  * that nobody in front of it sees.
