@@ -33,10 +33,13 @@ static bool uuid_is(const char *text, const uint8_t uuid[16])
 	return true;
 }
 
-/* Return: the minor number of the card whose file this is, or -1 if it is another one. */
-static int nvidia_minor(const char *path, const uint8_t uuid[16])
+/*
+ * Return: the minor number of the card whose file this is, or -1 if it is another one than @uuid
+ * (NULL: any).
+ */
+static int nvidia_minor(const char *path, const uint8_t *uuid)
 {
-	bool is_it = false;
+	bool is_it = !uuid;
 	int minor = -1;
 	char line[256];
 	FILE *f = fopen(path, "re");
@@ -49,7 +52,7 @@ static int nvidia_minor(const char *path, const uint8_t uuid[16])
 		if (!value)
 			continue;
 		value += 1 + strspn(value + 1, " \t");
-		if (!strncmp(line, "GPU UUID", 8))
+		if (uuid && !strncmp(line, "GPU UUID", 8))
 			is_it = uuid_is(value, uuid);
 		else if (!strncmp(line, "Device Minor", 12))
 			minor = atoi(value);
@@ -58,7 +61,13 @@ static int nvidia_minor(const char *path, const uint8_t uuid[16])
 	return is_it ? minor : -1;
 }
 
-static int find_nvidia(const char *root, const uint8_t uuid[16], char *ret_path, size_t size)
+static bool is_address(const char *pci)
+{
+	return pci[0] && pci[0] != '.' && strspn(pci, "0123456789abcdefABCDEF:.") == strlen(pci);
+}
+
+static int find_nvidia(const char *root, const uint8_t uuid[16], const char *pci, char *ret_path,
+		       size_t size)
 {
 	char folder[512], path[1024];
 	struct dirent *entry;
@@ -75,15 +84,14 @@ static int find_nvidia(const char *root, const uint8_t uuid[16], char *ret_path,
 	}
 	if (dir)
 		closedir(dir);
+	if (minor < 0 && is_address(pci)) {
+		snprintf(path, sizeof(path), "%s/%s/information", folder, pci);
+		minor = nvidia_minor(path, NULL);
+	}
 	if (minor < 0)
 		return -ENOENT;
 	snprintf(ret_path, size, "%s/dev/nvidia%d", root, minor);
 	return 0;
-}
-
-static bool is_address(const char *pci)
-{
-	return pci[0] && pci[0] != '.' && strspn(pci, "0123456789abcdefABCDEF:.") == strlen(pci);
 }
 
 static int find_render(const char *root, const char *pci, char *ret_path, size_t size)
@@ -111,7 +119,7 @@ static int find_render(const char *root, const char *pci, char *ret_path, size_t
 int slu_node_find(const char *root, const uint8_t uuid[16], const char *pci, char *ret_path,
 		  size_t size)
 {
-	int r = find_nvidia(root, uuid, ret_path, size);
+	int r = find_nvidia(root, uuid, pci, ret_path, size);
 
 	return r ? find_render(root, pci, ret_path, size) : 0;
 }

@@ -7,8 +7,9 @@
 #include <stdint.h>
 
 /*
- * By @uuid in NVIDIA's /proc/driver/nvidia/gpus/<pci>/information, else by @pci (may be empty) as
- * a render node. @root goes in front of every path.
+ * By @uuid in NVIDIA's /proc/driver/nvidia/gpus/<pci>/information, else by @pci (may be empty)
+ * there, else by @pci as a render node: a card of NVIDIA has both nodes and must not count twice.
+ * @root goes in front of every path.
  *
  * Return: 0, or -ENOENT.
  */

@@ -124,6 +124,20 @@ static void test_a_card_without_uuid_is_found_by_its_place_on_the_bus(void **sta
 	assert_int_equal(slu_node_find(f->root, card, "../../x", path, sizeof(path)), -ENOENT);
 }
 
+static void test_a_card_with_two_nodes_is_one_card_whatever_its_uuid(void **state)
+{
+	struct fixture *f = *state;
+	uint8_t invented[16] = { 9 };
+	char path[256], want[256];
+
+	make_card(f);
+	make(f, "sys/bus/pci/devices/0000:02:00.0/drm/renderD128/x", "");
+	make(f, "dev/dri/renderD128", "");
+	snprintf(want, sizeof(want), "%s/dev/nvidia1", f->root);
+	assert_int_equal(slu_node_find(f->root, invented, "0000:02:00.0", path, sizeof(path)), 0);
+	assert_string_equal(path, want);
+}
+
 static void test_a_card_is_locked_while_it_is_used(void **state)
 {
 	struct fixture *f = *state;
@@ -498,6 +512,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		T(test_a_card_is_found_by_uuid),
 		T(test_a_card_without_uuid_is_found_by_its_place_on_the_bus),
+		T(test_a_card_with_two_nodes_is_one_card_whatever_its_uuid),
 		T(test_a_card_is_locked_while_it_is_used),
 		T(test_an_invented_uuid_at_the_address_of_a_card_is_that_card),
 		T(test_the_largest_size_counts_while_a_card_is_used),
