@@ -67,6 +67,8 @@ int slu_program_may_join(struct slu_server *server, uid_t uid, int *ret_status, 
 	return 0;
 }
 
+#define NAMED_TWICE "the program named a device twice."
+
 static const char *hello_fault(const struct slu_msg_hello *hello)
 {
 	if (!hello->n_devices)
@@ -85,7 +87,7 @@ static const char *hello_fault(const struct slu_msg_hello *hello)
 			return "the program claims to hold more than a device can have.";
 		for (unsigned e = 0; e < d; e++)
 			if (!memcmp(device->uuid, hello->devices[e].uuid, sizeof(device->uuid)))
-				return "the program named a device twice.";
+				return NAMED_TWICE;
 	}
 	return NULL;
 }
@@ -112,6 +114,12 @@ static int acquire_devices(struct slu_server *server, uint64_t now_ns,
 			release_devices(server, ret_devices, d);
 			return r == SLU_DEVICES_E_REFUSED ? SLU_PROGRAM_E_REFUSED : slu_fold(r);
 		}
+		/* several UUIDs may be one card (find_known()) */
+		for (unsigned e = 0; e < d; e++)
+			if (ret_devices[e].device == ret_devices[d].device) {
+				release_devices(server, ret_devices, d + 1);
+				return join_refuse(EINVAL, NAMED_TWICE, ret_status, ret_why, size);
+			}
 	}
 	return 0;
 }
