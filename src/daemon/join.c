@@ -416,14 +416,19 @@ int slu_program_orphan(struct slu_server *server, int slot)
 		slu_roster_drop(server->roster, slot);
 		return 0;
 	}
+	slu_limits_lift(server->limits, true);
 	r = slu_program_new(server, line.pid, line.start, line.uid, pidfd, &program);
 	if (!r) {
 		program->slot = slot;
 		program->helper = line.helper;
-		r = program_revive(program, &line);
+		r = slu_charge_take(server->limits, line.uid, SLU_LIMITS_SESSIONS, 1,
+				    &program->return_charge);
+		if (!r)
+			r = program_revive(program, &line);
 		if (r)
 			slu_program_free(program);
 	}
+	slu_limits_lift(server->limits, false);
 	if (r) {
 		slu_roster_drop(server->roster, slot);
 		return r < 0 ? slu_fold(r) : 0;

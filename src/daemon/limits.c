@@ -18,7 +18,7 @@ struct slu_limits_user {
 #define ROOT_PARTS 16 /* one part of all is for root alone */
 
 struct slu_limits {
-	bool is_shared;
+	bool is_shared, is_lifted;
 	LIST_HEAD(, slu_limits_user) users;
 	size_t n_users;
 	uint64_t user_max[_SLU_LIMITS_MAX];
@@ -71,6 +71,11 @@ void slu_limits_share(struct slu_limits *limits)
 	limits->is_shared = true;
 }
 
+void slu_limits_lift(struct slu_limits *limits, bool lifted)
+{
+	limits->is_lifted = lifted;
+}
+
 /* The most that a user who has @own may have next to the others. */
 static uint64_t share_max(const struct slu_limits *limits, uid_t uid, uint64_t own,
 			  enum slu_limits_kind kind)
@@ -93,6 +98,8 @@ static int limits_check(const struct slu_limits *limits, const struct slu_limits
 {
 	uint64_t own = user ? user->used[kind] : 0;
 
+	if (limits->is_lifted)
+		return 0;
 	if (charge_exceeds(own, more, limits->user_max[kind]) ||
 	    charge_exceeds(own, more, share_max(limits, uid, own, kind)))
 		return SLU_LIMITS_E_USER;

@@ -3,16 +3,18 @@
 
 /*
  * The resources of the daemon that users occupy: connections, processes, groups, bytes in queues.
- * Each is charged to the user, has a bound, and is at zero again after the last one
- * ended.
+ * Each is charged to the user, has a bound, and is at zero again after the last one ended.
  *
  * Where several users share the daemon, one user may have half of what the others leave, and a part
- * is reserved for root. So however many users take all they can, the next one gets something.
+ * is reserved for root. So however many users take all they can, the next one gets something. How
+ * much one gets thus depends on who came first, so what programs of the last daemon had is charged
+ * without a bound.
  *
  * A charge is an object that remembers what it took, so that giving back needs no arguments and
  * cannot mismatch. It is part of the struct whose existence costs the resource.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -52,6 +54,9 @@ void slu_limits_set(struct slu_limits *limits, enum slu_limits_kind kind, uint64
 
 /* Several users share what there is. */
 void slu_limits_share(struct slu_limits *limits);
+
+/* While @lifted is true, charges have no bound. */
+void slu_limits_lift(struct slu_limits *limits, bool lifted);
 
 /* Return: 0, a condition as above, or -ENOMEM; then @charge is empty. */
 int slu_charge_take(struct slu_limits *limits, uid_t uid, enum slu_limits_kind kind,

@@ -69,6 +69,7 @@ void slu_program_free(struct slu_program *program)
 	if (program->group)
 		slu_group_leave(program->group);
 	slu_charge_give(&program->charge);
+	slu_charge_give(&program->return_charge);
 	LIST_REMOVE(program, entry);
 	LIST_REMOVE(program, id_entry);
 	LIST_REMOVE(program, pid_entry);

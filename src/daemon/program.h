@@ -69,7 +69,8 @@ struct slu_program {
 	bool is_kicked; /* a user has ended it; the kernel has yet to */
 	int slot;	/* in the roster */
 	struct slu_charge charge;
-	uint64_t excess_ns; /* the last EXCESS that was recorded; 0: never */
+	struct slu_charge return_charge; /* of an orphan: for the connection by which it returns */
+	uint64_t excess_ns;		 /* the last EXCESS that was recorded; 0: never */
 	unsigned n_devices;
 	struct slu_program_device devices[SLU_WIRE_DEVICES_MAX]; /* by the place in HELLO */
 };

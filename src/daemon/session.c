@@ -414,6 +414,21 @@ static int on_silence(sd_event_source *source, uint64_t usec, void *data)
 	return 0;
 }
 
+/* A program of the last daemon returns by a connection that is charged already. */
+static int charge_connection(struct slu_session *session)
+{
+	struct slu_server *server = session->server;
+	struct slu_program *program = slu_program_find_pid(server, session->pid);
+
+	if (program && program->uid == session->uid && program->return_charge.limits) {
+		session->charge = program->return_charge;
+		program->return_charge = (struct slu_charge){};
+		return 0;
+	}
+	return slu_charge_take(server->limits, session->uid, SLU_LIMITS_SESSIONS, 1,
+			       &session->charge);
+}
+
 /* Return: 0, or the errno for which this peer is rejected, with the reason. */
 static int session_admit(struct slu_session *session, char *ret_why, size_t size)
 {
@@ -424,7 +439,7 @@ static int session_admit(struct slu_session *session, char *ret_why, size_t size
 		snprintf(ret_why, size, "this daemon serves user %u alone.", (unsigned)server->uid);
 		return EACCES;
 	}
-	r = slu_charge_take(server->limits, session->uid, SLU_LIMITS_SESSIONS, 1, &session->charge);
+	r = charge_connection(session);
 	if (!r)
 		r = slu_charge_take(server->limits, session->uid, SLU_LIMITS_QUEUE_BYTES, 0,
 				    &session->queue_charge);

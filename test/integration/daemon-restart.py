@@ -11,7 +11,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
 
 from daemonworld import DaemonWorld
-from rawclient import Raw
+from rawclient import WELCOME, Raw
 from sluice import MIB, SLUICED, check, main, wait_until
 
 TIGHT = {"total": 100 * MIB}
@@ -51,6 +51,26 @@ def a_killed_daemons_turn_is_adopted():
         check(b.count("turn") == 0, "b waits", b.events)
         a.order(exit=0)
         check(b.wait("ready")["epoch"] != epoch, "then b has its turn")
+
+
+def programs_return_whatever_bound_others_have_reached():
+    with world("bound", **{"daemon.user_sessions_max": 4, "daemon.user_programs_max": 2}) as w:
+        clients = [w.client(name, want=MIB, **TIGHT) for name in ("a", "b")]
+        for client in clients:
+            client.wait("ready")
+        for client in clients:
+            client.process.send_signal(signal.SIGSTOP)
+        w.kill_daemon()
+        # lower than what they have
+        w.settings |= {"daemon.user_sessions_max": 3, "daemon.user_programs_max": 1, "daemon.user_groups_max": 1}
+        w.start_daemon()
+        with Raw(w.socket) as only:
+            check(only.ask(verb="ping")[0] == 0, "one connection is left")
+            with Raw(w.socket) as beyond:
+                check(beyond.expect(WELCOME)["status"], "the next one is refused")
+            for client in clients:
+                client.process.send_signal(signal.SIGCONT)
+                check(client.wait("welcome", 2)["status"] == 0, "a program returns", client.events)
 
 
 def who_is_parked_stays_parked():
@@ -258,7 +278,7 @@ def told_to_end_it_leaves_its_programs_running():
 
 
 if __name__ == "__main__":
-    main(a_killed_daemons_turn_is_adopted, who_is_parked_stays_parked, killed_twenty_times_nobody_loses_anything,
+    main(a_killed_daemons_turn_is_adopted, programs_return_whatever_bound_others_have_reached, who_is_parked_stays_parked, killed_twenty_times_nobody_loses_anything,
          those_who_died_meanwhile_are_forgotten_and_those_who_live_stay_charged,
          a_roster_of_damaged_bytes_is_no_obstacle, a_second_daemon_at_the_same_socket_says_so,
          a_second_daemon_is_told_whose_the_device_is, a_line_outlasts_another_daemon_on_its_device, an_unused_daemon_of_a_user_leaves_and_leaves_nothing,
