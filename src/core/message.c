@@ -87,7 +87,7 @@ static int on_sums(struct slu_core *core, struct slu_core_client *client,
 	before = account->held_bytes;
 	was_stalled = account->is_stalled;
 	r = slu_core_account_answer(account, core->now_ns, sums);
-	if (was_stalled && !account->is_stalled)
+	if (account->seat && was_stalled && !account->is_stalled)
 		slu_core_stall_end(client->group);
 	if (!sums->refused_bytes)
 		note_progress(core, account, before);

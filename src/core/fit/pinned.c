@@ -72,7 +72,8 @@ static bool may_get(struct slu_core *core, const struct slu_core_client *client)
 static bool may_give(const struct slu_core_client *client)
 {
 	return slu_core_client_is_joined(client) && client->pins_copies &&
-	       !client->pinned.is_pending && client->pinned.limit_bytes > others_bytes(client);
+	       !client->pinned.is_pending && !client->pinned.is_stalled &&
+	       client->pinned.limit_bytes > others_bytes(client);
 }
 
 /* Whether the bytes of @a come and go before those of @b: the timeline decides. */
@@ -115,7 +116,7 @@ static uint64_t coming_bytes(struct slu_core *core)
 
 	TAILQ_FOREACH (client, &core->clients, link)
 		if (slu_core_client_is_joined(client) && !client->pinned.is_final &&
-		    !slu_core_is_silent(core, &client->pinned))
+		    !client->pinned.is_stalled && !slu_core_is_silent(core, &client->pinned))
 			bytes += client->pinned.charge_bytes - client->pinned.limit_bytes;
 	return bytes;
 }

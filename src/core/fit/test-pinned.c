@@ -106,6 +106,37 @@ static void test_rule_42_copies_yield_to_the_staging_of_a_new_client(void **stat
 	script_end(&s);
 }
 
+/* A context that is dead unpins nothing. */
+static void test_rule_44_others_give_up_copies_for_one_that_cannot(void **state)
+{
+	struct script s;
+
+	(void)state;
+	begin(&s, 100);
+	join(&s, 1, SLU_MODE_ALL);
+	join(&s, 2, SLU_MODE_ALL);
+	script_want(&s, 1, 0, 50, true);
+	script_obey(&s, 1, 50, true);
+	script_want(&s, 2, 0, 80, true);
+	script_step(&s);
+	assert_int_equal(pinned_limit(&s, 1), 60);
+	assert_int_equal(pinned_limit(&s, 2), 40);
+	sums_pinned(&s, 1, 60);
+	sums_pinned(&s, 2, 40);
+	script_join_plain(&s, 3, SLU_MODE_ALL);
+	script_step(&s);
+	assert_int_equal(pinned_limit(&s, 2), 30);
+	sums_pinned(&s, 2, 40);
+	script_pass(&s, 900);
+	assert_int_equal(pinned_limit(&s, 1), 60);
+	script_pass(&s, 200);
+	assert_int_equal(pinned_limit(&s, 1), 50);
+	sums_pinned(&s, 1, 50);
+	assert_int_equal(pinned_limit(&s, 3), 10);
+	assert_false(script_group(&s, 2).is_stuck);
+	script_end(&s);
+}
+
 static void test_rule_42_a_program_that_rested_long_gives_up_copies(void **state)
 {
 	struct script s;
@@ -143,6 +174,7 @@ int main(void)
 		cmocka_unit_test(test_rule_42_programs_that_fit_get_no_pinned_copies),
 		cmocka_unit_test(test_rule_42_copies_are_pinned_in_the_order_of_turns),
 		cmocka_unit_test(test_rule_42_copies_yield_to_the_staging_of_a_new_client),
+		cmocka_unit_test(test_rule_44_others_give_up_copies_for_one_that_cannot),
 		cmocka_unit_test(test_rule_42_a_program_that_rested_long_gives_up_copies),
 	};
 

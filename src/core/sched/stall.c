@@ -26,10 +26,12 @@ static void account_stall(struct slu_core *core, struct slu_core_account *accoun
 	if (account->is_stalled)
 		return;
 	account->is_stalled = true;
-	group_stall(core, account->client->group, account->moved_ns);
+	/* a dead context keeps its copies pinned, and no program from its turn */
+	if (account->seat)
+		group_stall(core, account->client->group, account->moved_ns);
 	slu_core_report(core, account->client->id,
-			"%s is stuck: it should give up bytes and has moved none for %s",
-			account->client->name,
+			"%s is stuck: it should give up %s and has given up none for %s",
+			account->client->name, account->seat ? "bytes" : "pinned memory",
 			slu_size_format_time(span, core->now_ns - account->moved_ns));
 }
 
@@ -38,7 +40,7 @@ static bool account_owes(const struct slu_core_account *account)
 {
 	return slu_core_client_is_joined(account->client) && !account->is_pending &&
 	       !account->is_final && account->held_bytes > account->limit_bytes &&
-	       (slu_core_group_is_at_rest(account->client->group) ||
+	       (!account->seat || slu_core_group_is_at_rest(account->client->group) ||
 		account->seat->mode == SLU_MODE_LAUNCH);
 }
 
@@ -96,10 +98,20 @@ static void fill_close(struct slu_core *core, struct slu_core_group *group)
 			     slu_core_group_name(group), span);
 }
 
-void slu_core_stall_look(struct slu_core *core)
+static void look_at_accounts(struct slu_core *core, struct slu_core_capacity *capacity)
 {
 	uint64_t span = core->config.fill_deadline_ns;
 	struct slu_core_account *account;
+
+	TAILQ_FOREACH (account, &capacity->accounts, link)
+		if (account_owes(account) &&
+		    slu_core_is_due(core, slu_core_after(account->moved_ns, span)))
+			account_stall(core, account);
+}
+
+void slu_core_stall_look(struct slu_core *core)
+{
+	uint64_t span = core->config.fill_deadline_ns;
 	struct slu_core_group *group;
 
 	TAILQ_FOREACH (group, &core->groups, link)
@@ -107,10 +119,8 @@ void slu_core_stall_look(struct slu_core *core)
 		    slu_core_is_due(core, slu_core_after(group->progress_ns, span)))
 			fill_close(core, group);
 	for (unsigned d = 0; d < core->n_devices; d++)
-		TAILQ_FOREACH (account, &core->devices[d]->capacity.accounts, link)
-			if (account_owes(account) &&
-			    slu_core_is_due(core, slu_core_after(account->moved_ns, span)))
-				account_stall(core, account);
+		look_at_accounts(core, &core->devices[d]->capacity);
+	look_at_accounts(core, &core->pinned);
 }
 
 bool slu_core_stall_waits(struct slu_core *core, const struct slu_core_group *group)
