@@ -26,6 +26,7 @@
 #include "daemon/text.h"
 
 #define LOOK_NS	  (2 * SLU_NS_PER_MS)
+#define MANAGED	  "%s is managed by %s already. Join that daemon%s, or end it first%s."
 #define TOTAL_MAX (UINT64_C(1) << 46) /* 64 TiB: larger is no device */
 
 struct slu_devices {
@@ -141,10 +142,8 @@ static int device_lock(const struct slu_devices *devices, int fd, const char *na
 	}
 	*ret_status = EBUSY;
 	/* leave the path out rather than cut it */
-	for (int n = (int)size; n >= (int)size; join[0] = '\0')
-		n = snprintf(ret_why, size,
-			     "%s is managed by %s already. Join that daemon%s, or end it first%s.",
-			     name, who, join, end);
+	if (snprintf(ret_why, size, MANAGED, name, who, join, end) >= (int)size)
+		snprintf(ret_why, size, MANAGED, name, who, "", end);
 	return SLU_DEVICES_E_REFUSED;
 }
 

@@ -163,6 +163,10 @@ static void test_a_card_is_locked_while_it_is_used(void **state)
 	assert_int_equal(acquire(f, &hello, &device), SLU_DEVICES_E_REFUSED);
 	assert_int_equal(f->status, EBUSY);
 	assert_non_null(strstr(f->why, "is managed by"));
+	/* however little of it fits */
+	assert_int_equal(slu_devices_acquire(f->devices, 2, &hello, &device, &f->status, f->why, 8),
+			 SLU_DEVICES_E_REFUSED);
+	assert_string_equal(f->why, "GPU is ");
 	close(fd);
 	assert_int_equal(acquire(f, &hello, &device), 0);
 	assert_int_equal(slu_devices_n(f->devices), 1);
