@@ -68,7 +68,7 @@ CUresult cuArrayDestroy(CUarray handle)
 
 	DEV_TRY(dev_driver_enter());
 	array = dev_array_get(handle);
-	if (!array || array->is_level)
+	if (!array || array->mipmap)
 		return CUDA_ERROR_INVALID_HANDLE;
 	DEV_TRY(dev_capture_unsafe());
 	context = array->context;

@@ -186,7 +186,7 @@ CUresult dev_array_new_mipmap(struct dev_context *context,
 		dev_object_free(&mipmaps, mipmap);
 		return result;
 	}
-	mipmap->level->is_level = true;
+	mipmap->level->mipmap = mipmap;
 	*ret_mipmap = mipmap;
 	return CUDA_SUCCESS;
 }
@@ -199,10 +199,7 @@ void dev_array_free_mipmap(struct dev_mipmap *mipmap)
 
 struct dev_mipmap *dev_array_get_mipmap(CUmipmappedArray handle)
 {
-	struct dev_mipmap *mipmap = dev_object_get(&mipmaps, handle);
-
-	/* it may have ended with its context */
-	return mipmap && dev_array_get((CUarray)(void *)mipmap->level) ? mipmap : NULL;
+	return dev_object_get(&mipmaps, handle);
 }
 
 void dev_array_drop_context(struct dev_context *context)
@@ -215,6 +212,8 @@ void dev_array_drop_context(struct dev_context *context)
 		if (array->context != context)
 			continue;
 		LIST_REMOVE(array, link);
+		if (array->mipmap)
+			dev_object_free(&mipmaps, array->mipmap);
 		dev_object_free(&objects, array);
 	}
 	dev_driver_unlock();

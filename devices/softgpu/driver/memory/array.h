@@ -15,12 +15,13 @@
 #include "softgpu/interp/image.h"
 
 struct dev_context;
+struct dev_mipmap;
 
 struct dev_array {
 	struct dev_object object;
 	LIST_ENTRY(dev_array) link; /* of all arrays; guarded by the driver's lock */
 	struct dev_context *context;
-	bool is_level; /* belongs to a mipmapped array */
+	struct dev_mipmap *mipmap; /* the mipmapped array whose level it is, or NULL */
 	CUDA_ARRAY3D_DESCRIPTOR description;
 	struct dev_interp_image image; /* without what a texture adds */
 };

@@ -427,6 +427,26 @@ static void a_mipmapped_array_has_one_level(void **state)
 	assert_int_equal(cuMipmappedArrayDestroy(mipmap), CUDA_ERROR_INVALID_HANDLE);
 }
 
+static void a_mipmapped_array_ends_with_its_context(void **state)
+{
+	CUDA_ARRAY3D_DESCRIPTOR d = words(WIDTH, HEIGHT, 0, 0);
+	CUmipmappedArray mipmap;
+	CUcontext context;
+	CUarray level, arrays[4];
+
+	(void)state;
+	assert_cu(cuCtxCreate_v2(&context, 0, 0));
+	assert_cu(cuMipmappedArrayCreate(&mipmap, &d, 1));
+	assert_cu(cuCtxDestroy_v2(context));
+	/* one of them may be where its level was */
+	for (unsigned i = 0; i < 4; i++)
+		arrays[i] = array_new(WIDTH, HEIGHT, 0, 0);
+	assert_int_equal(cuMipmappedArrayGetLevel(&level, mipmap, 0), CUDA_ERROR_INVALID_HANDLE);
+	assert_int_equal(cuMipmappedArrayDestroy(mipmap), CUDA_ERROR_INVALID_HANDLE);
+	for (unsigned i = 0; i < 4; i++)
+		assert_cu(cuArrayDestroy(arrays[i]));
+}
+
 /* Programs destroy a texture right behind the launch that uses it. */
 static void a_texture_may_be_destroyed_behind_a_launch(void **state)
 {
@@ -506,6 +526,7 @@ int main(void)
 		cmocka_unit_test(what_a_texture_cannot_do_is_refused),
 		cmocka_unit_test(surfaces_write_arrays),
 		cmocka_unit_test(a_mipmapped_array_has_one_level),
+		cmocka_unit_test(a_mipmapped_array_ends_with_its_context),
 		cmocka_unit_test(a_texture_may_be_destroyed_behind_a_launch),
 		cmocka_unit_test(a_context_takes_its_arrays_with_it),
 		cmocka_unit_test(a_number_that_is_no_texture_ends_the_kernel),
