@@ -5,6 +5,7 @@
 #include "base/util.h"
 #include "core/group.h"
 #include "core/send.h"
+#include "core/timeline.h"
 
 #define RESTED_NS  (10 * SLU_NS_PER_S) /* after this rest copies go to others */
 #define REFUSED_NS (10 * SLU_NS_PER_S) /* how long a refusal by the driver stops grants */
@@ -76,12 +77,6 @@ static bool may_give(const struct slu_core_client *client)
 	       client->pinned.limit_bytes > others_bytes(client);
 }
 
-/* Whether the bytes of @a come and go before those of @b: the timeline decides. */
-static bool moves_before(const struct slu_core_client *a, const struct slu_core_client *b)
-{
-	return a->group->place < b->group->place;
-}
-
 /* What staging lacks because of copies. */
 static uint64_t staging_lack(const struct slu_core *core)
 {
@@ -142,69 +137,70 @@ static uint64_t give(struct slu_core *core, struct slu_core_client *client, uint
 	return spare_bytes;
 }
 
-static struct slu_core_client *find(struct slu_core *core, bool is_giver, bool is_rested)
+static void take_from(struct slu_core *core, struct slu_core_client *client, uint64_t *lack_bytes)
 {
-	struct slu_core_client *client, *best = NULL;
+	struct slu_core_account *account = &client->pinned;
+	uint64_t bytes = account->limit_bytes - others_bytes(client);
+	char size[SLU_SIZE_STRING_MAX];
 
-	TAILQ_FOREACH (client, &core->clients, link) {
-		if (client->is_passed_over ||
-		    !(is_giver ? may_give(client) : may_get(core, client)))
-			continue;
-		if (is_rested && !has_rested(core, client->group))
-			continue;
-		if (!best || moves_before(client, best) != is_giver)
-			best = client;
-	}
-	return best;
+	bytes = SLU_MIN(bytes, *lack_bytes);
+	*lack_bytes -= bytes;
+	slu_core_send_lower(core, account, account->limit_bytes - bytes,
+			    "%s gives up %s of pinned copies for others", client->name,
+			    slu_size_format(size, bytes));
 }
 
-static void pass_nobody(struct slu_core *core)
-{
-	struct slu_core_client *client;
-
-	TAILQ_FOREACH (client, &core->clients, link)
-		client->is_passed_over = false;
-}
-
-/* Clients that move last give up copies; with @is_rested only those that rested for long. */
+/*
+ * Clients whose bytes come and go last by the timeline give up copies; with @is_rested only those
+ * that rested for long.
+ */
 static void take(struct slu_core *core, uint64_t lack_bytes, bool is_rested)
 {
 	struct slu_core_client *client;
-	char size[SLU_SIZE_STRING_MAX];
 
-	pass_nobody(core);
-	while (lack_bytes && (client = find(core, true, is_rested))) {
-		struct slu_core_account *account = &client->pinned;
-		uint64_t bytes = account->limit_bytes - others_bytes(client);
+	for (size_t i = core->n_timeline; lack_bytes && i-- > 0;) {
+		struct slu_core_group *group = core->timeline[i].group;
 
-		bytes = SLU_MIN(bytes, lack_bytes);
-		client->is_passed_over = true;
-		lack_bytes -= bytes;
-		slu_core_send_lower(core, account, account->limit_bytes - bytes,
-				    "%s gives up %s of pinned copies for others", client->name,
-				    slu_size_format(size, bytes));
+		if (is_rested && !has_rested(core, group))
+			continue;
+		TAILQ_FOREACH_REVERSE(client, &group->members, slu_core_clients, member_link)
+		if (lack_bytes && may_give(client))
+			take_from(core, client, &lack_bytes);
 	}
+}
+
+/*
+ * In the order in which their bytes come and go.
+ *
+ * Return: what clients still want.
+ */
+static uint64_t give_all(struct slu_core *core, uint64_t spare_bytes)
+{
+	struct slu_core_client *client;
+	uint64_t wanted = 0;
+
+	for (size_t i = 0; i < core->n_timeline; i++)
+		TAILQ_FOREACH (client, &core->timeline[i].group->members, member_link) {
+			if (!may_get(core, client))
+				continue;
+			spare_bytes = give(core, client, spare_bytes);
+			wanted += slu_sub_floor(others_bytes(client) + copies_bytes(core, client),
+						client->pinned.limit_bytes);
+		}
+	return wanted;
 }
 
 void slu_core_pinned(struct slu_core *core)
 {
 	int64_t free_bytes = slu_core_capacity_free_bytes(&core->pinned);
 	uint64_t owed = staging_lack(core) + mapped_lack(core), coming = coming_bytes(core);
-	uint64_t spare = slu_sub_floor(free_bytes > 0 ? (uint64_t)free_bytes : 0, owed);
-	struct slu_core_client *client;
-	uint64_t wanted = 0;
+	uint64_t spare = slu_sub_floor(free_bytes > 0 ? (uint64_t)free_bytes : 0, owed), wanted;
 
 	if (!core->pinned.usable_bytes)
 		return;
 	for (unsigned d = 0; d < core->n_devices; d++)
 		core->devices[d]->is_contested = is_contested(core, d);
-	pass_nobody(core);
-	while ((client = find(core, false, false))) {
-		client->is_passed_over = true;
-		spare = give(core, client, spare);
-		wanted += slu_sub_floor(others_bytes(client) + copies_bytes(core, client),
-					client->pinned.limit_bytes);
-	}
+	wanted = give_all(core, spare);
 	if (free_bytes < 0)
 		return; /* the balance takes what is charged beyond the budget */
 	take(core, slu_sub_floor(staging_lack(core), (uint64_t)free_bytes + coming), false);
