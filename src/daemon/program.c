@@ -263,12 +263,10 @@ static void note_facts(struct slu_program *program, uint64_t now_ns,
 static uint64_t bytes_held(const struct slu_program *program, unsigned device)
 {
 	struct slu_core_client_view view;
-	size_t cursor = 0;
 
-	while (slu_core_view_client(program->server->core, &cursor, &view))
-		if (view.client == program->id)
-			return view.device_accounts[device].held_bytes;
-	return 0;
+	if (!slu_core_view_client_of(program->server->core, program->id, &view))
+		return 0;
+	return view.device_accounts[device].held_bytes;
 }
 
 void slu_program_note(struct slu_program *program, uint64_t now_ns, const struct slu_message *m,
