@@ -70,6 +70,9 @@ int slu_client_start(struct slu_client *c)
 	if (torture && strcmp(torture, "0") != 0) {
 		r = -ENOMEM;
 		c->torture = slu_torture_new(!strcmp(torture, "disk"));
+		/* an audit would hide what is wrong with the calls that are tested */
+		if (strcmp(torture, "audit") != 0)
+			c->audit.n_passed = SLU_CLIENT_AUDITS;
 		if (!c->torture)
 			goto fail;
 		slu_connection_give_up(&c->connection);

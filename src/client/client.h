@@ -33,6 +33,7 @@
  *   SLUICE_TORTURE 1: no daemon; every byte that can leave is moved out between two entries or
  *                  commands of the program, with checksums. Front ends need do nothing.
  *                  disk: the same, to files in /var/tmp
+ *                  audit: the same in memory, with an audit of what calls tell (instance.h)
  */
 
 #include <stdbool.h>

@@ -15,12 +15,26 @@
 #include "client/log.h"
 #include "client/tiers.h"
 
+static bool client_is_auditing(const struct slu_client *c)
+{
+	return slu_peer_connection_settings(c->peer)->predict && !c->audit.has_failed &&
+	       c->audit.n_passed < SLU_CLIENT_AUDITS;
+}
+
+/* Whether the unit is clean by a proof that is not believed, or not yet. */
+static bool unit_is_audited(const struct slu_client *c, const struct slu_client_unit *w)
+{
+	return w->unit.proven && slu_unit_is_clean(&w->unit) && !w->device->is_dead &&
+	       (c->audit.has_failed || client_is_auditing(c));
+}
+
 void slu_contents_prepare(struct slu_client *c, struct slu_client_unit *w,
 			  struct slu_move *ret_move)
 {
 	const struct slu_client_device *d = w->device;
 	struct slu_unit *u = &w->unit;
 	bool is_out = u->moving == SLU_MOVING_OUT;
+	bool is_audited = is_out && unit_is_audited(c, w);
 	enum slu_hashing hashing = slu_peer_connection_settings(c->peer)->hash_clean;
 
 	/* The device's copy is lost with its context; the host copy is the truth now. */
@@ -36,12 +50,14 @@ void slu_contents_prepare(struct slu_client *c, struct slu_client_unit *w,
 		.data = d->data,
 		.unit = u,
 		.moving = u->moving,
-		.has_contents = is_out ? !slu_unit_is_clean(u) : u->host_version > 0,
-		.is_suspect = is_out && u->suspect && slu_unit_is_clean(u) && !d->is_dead,
+		.has_contents = is_out ? !slu_unit_is_clean(u) || is_audited : u->host_version > 0,
+		.is_suspect =
+			is_out && u->suspect && slu_unit_is_clean(u) && !d->is_dead && !is_audited,
 		.always_compares = hashing == SLU_HASHING_ALWAYS,
 		.may_compare = slu_client_unit_may_compare(c, d),
 		.wants_drain = d->mode == SLU_MODE_LAUNCH && !d->is_dead,
-		.wants_sum = slu_peer_connection_settings(c->peer)->checksum_moves || u->on_disk,
+		.wants_sum = slu_peer_connection_settings(c->peer)->checksum_moves || u->on_disk ||
+			     (is_out && client_is_auditing(c)),
 		.is_cancelled = slu_client_unit_is_cancelled,
 		.cancel_data = w,
 		.host = u->host,
@@ -51,6 +67,8 @@ void slu_contents_prepare(struct slu_client *c, struct slu_client_unit *w,
 		.mapped = w->mapped,
 		.sum = w->sum,
 		.has_sum = w->has_sum,
+		.sum_before = w->sum,
+		.has_sum_before = is_audited && !u->suspect && w->has_sum,
 	};
 	if (is_out && ret_move->has_contents) {
 		u->host_version = 0;
@@ -150,8 +168,10 @@ void slu_contents_apply(struct slu_client_unit *w, const struct slu_move *move, 
 		return;
 	if (move->moving == SLU_MOVING_IN)
 		w->is_made = true;
-	if (move->moving == SLU_MOVING_OUT)
+	if (move->moving == SLU_MOVING_OUT) {
 		u->unproven = false; /* it comes in again with a proof */
+		u->proven = false;
+	}
 	if (move->moving == SLU_MOVING_MAP) {
 		/* The mapped bytes are the host copy now; a second one is not needed. */
 		slu_tiers_put(u->host, u->bytes);
@@ -159,6 +179,21 @@ void slu_contents_apply(struct slu_client_unit *w, const struct slu_move *move, 
 		u->host_version = 0;
 		w->has_sum = false;
 	}
+}
+
+/* A unit that no call wrote was copied. */
+static void contents_judge(struct slu_client *c, const struct slu_move *move)
+{
+	if (!move->has_sum_before || !move->has_sum || c->audit.has_failed)
+		return;
+	if (move->sum == move->sum_before) {
+		c->audit.n_passed++;
+		return;
+	}
+	c->audit.has_failed = true;
+	slu_client_log("%llu bytes were written that no call writes; the program has its own way "
+		       "to the device: everything counts as written from now on",
+		       (unsigned long long)move->unit->bytes);
 }
 
 void slu_contents_note_end(struct slu_client *c, struct slu_client_unit *w,
@@ -169,6 +204,7 @@ void slu_contents_note_end(struct slu_client *c, struct slu_client_unit *w,
 		contents_note_fault(c, w, r, move->disk_error);
 	} else {
 		contents_count(c, w->device, move);
+		contents_judge(c, move);
 		w->device->move_error = 0;
 	}
 }

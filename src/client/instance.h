@@ -101,6 +101,18 @@ struct slu_client_device {
 
 struct slu_torture;
 
+/*
+ * What no call wrote leaves without a copy. The first units that do are copied nevertheless, and
+ * the checksums of their copies compared: a program that writes past its calls, in a way that
+ * nobody thought of, is found out before its bytes depend on it.
+ */
+struct slu_client_audit {
+	unsigned n_passed; /* units whose bytes were the same */
+	bool has_failed;   /* others were not: nothing is believed any more */
+};
+
+#define SLU_CLIENT_AUDITS 16
+
 struct slu_client {
 	struct slu_lock lock;
 	bool is_started;	/* guarded by lock: conditions, log and peer exist */
@@ -128,6 +140,7 @@ struct slu_client {
 	bool gauge_has_begun;
 	unsigned n_copy_threads; /* a direction, as measured; 0: not known yet */
 	struct slu_client_counts counts;
+	struct slu_client_audit audit;
 
 	/* By place in HELLO. A NULL device with place < n_places was removed; it may come back. */
 	unsigned n_places;

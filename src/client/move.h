@@ -76,6 +76,8 @@ struct slu_move {
 	void *mapped; /* the mapped bytes as the processor sees them, while MAPPED */
 	uint64_t sum; /* of the host copy, if has_sum */
 	bool has_sum;
+	uint64_t sum_before; /* out: what it was, if has_sum_before */
+	bool has_sum_before; /* the bytes should be the same */
 
 	/* Out. */
 	uint64_t n_refusals;

@@ -17,7 +17,7 @@ static struct thing things[N];
 /* All of them filled, and with a host copy. */
 static void begin(bool is_watched)
 {
-	setenv("SLUICE_TORTURE", "1", 1);
+	setenv("SLUICE_TORTURE", "1", 0);
 	d = add(SLU_MODE_ALL, N * KIB_UNIT);
 	for (unsigned i = 0; i < N; i++) {
 		thing_new(d, &things[i], KIB_UNIT);
@@ -90,9 +90,56 @@ static void told(void)
 	end();
 }
 
+static void audited(void)
+{
+	setenv("SLUICE_TORTURE", "audit", 1);
+	begin(true);
+	assert(rounds(TELLS) > ROUNDS * KIB_UNIT); /* the first ones are copied */
+	assert(slu_client_global.audit.n_passed >= SLU_CLIENT_AUDITS);
+	assert(rounds(TELLS) <= ROUNDS * KIB_UNIT);
+	end();
+}
+
+static void the_first_units_that_no_call_wrote_are_copied_and_compared(void **state)
+{
+	run_apart(audited);
+}
+
 static void what_no_call_wrote_is_not_copied_out(void **state)
 {
 	run_apart(told);
+}
+
+/* A call that writes another unit than it tells. */
+static void lie(struct thing *t, int pattern)
+{
+	unsigned index = slu_client_device_index(d);
+
+	assert(slu_client_enter(d, index) == 0);
+	if (slu_gate_wants_writes(index))
+		slu_gate_vouch();
+	memset(slu_test_object_bytes(&t->object), pattern, t->unit->bytes);
+	t->pattern = (unsigned char)pattern;
+	slu_client_leave();
+}
+
+static void lied(void)
+{
+	setenv("SLUICE_TORTURE", "audit", 1);
+	begin(true);
+	for (int round = 0; round < ROUNDS; round++) {
+		lie(&things[round % N], 50 + round);
+		for (unsigned i = 0; i < N; i++)
+			call(&things[i], -1, TELLS);
+	}
+	assert(slu_client_global.audit.has_failed);
+	assert(rounds(TELLS) >= ROUNDS * N * KIB_UNIT);
+	end();
+}
+
+static void a_program_that_writes_past_its_calls_is_found_out(void **state)
+{
+	run_apart(lied);
 }
 
 static void not_told(void)
@@ -186,6 +233,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_no_call_wrote_is_not_copied_out),
+		cmocka_unit_test(the_first_units_that_no_call_wrote_are_copied_and_compared),
+		cmocka_unit_test(a_program_that_writes_past_its_calls_is_found_out),
 		cmocka_unit_test(a_call_that_does_not_vouch_may_write_everything),
 		cmocka_unit_test(a_call_inside_another_that_does_not_vouch_counts),
 		cmocka_unit_test(a_unit_that_is_not_watched_may_be_written_by_each_call),

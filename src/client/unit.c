@@ -242,7 +242,7 @@ bool slu_client_unit_has_clean(const struct slu_client *c, const struct slu_clie
 	const struct slu_unit *u;
 
 	if (d->mode == SLU_MODE_LAUNCH || !slu_peer_connection_settings(c->peer)->predict ||
-	    !client_has_one_device(c))
+	    c->audit.has_failed || !client_has_one_device(c))
 		return false;
 	TAILQ_FOREACH (u, slu_peer_view_units(c->peer, d->index), link)
 		if (unit_can_stay_clean(u))
@@ -270,9 +270,13 @@ void slu_client_unit_touch_all(struct slu_client *c, struct slu_client_device *d
 	TAILQ_FOREACH (u, slu_peer_view_units(c->peer, d->index), link) {
 		bool was_written = __atomic_exchange_n(&u->written, false, __ATOMIC_RELAXED);
 
-		if (!slu_unit_is_present(u) || !slu_unit_is_clean(u) ||
-		    (is_known && !was_written && unit_can_stay_clean(u)))
+		if (!slu_unit_is_present(u) || !slu_unit_is_clean(u))
 			continue;
+		if (is_known && !was_written && unit_can_stay_clean(u)) {
+			u->proven = true;
+			continue;
+		}
+		u->proven = false;
 		if (unit_is_comparable(c, d, u))
 			__atomic_store_n(&u->suspect, true, __ATOMIC_RELAXED);
 		else

@@ -107,6 +107,7 @@ struct slu_unit {
 	bool suspect;		    /* clean only if no command wrote it */
 	bool watched;		    /* the front end knows all addresses at which it is written */
 	bool written;	/* a call of this turn may have written it; stored inside the gate */
+	bool proven;	/* clean, because no call wrote it since it came in */
 	bool ahead;	/* brought in before a command asked for it, and not named since */
 	bool was_named; /* some command has named it */
 	bool in_shadow[_SLU_SHADOW_MAX]; /* in these shadow caches of its device */
