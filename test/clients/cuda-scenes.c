@@ -595,6 +595,7 @@ static const struct {
 	{ "textures", scene_textures },
 	{ "late-texture", scene_late_texture },
 	{ "limit", scene_limit },
+	{ "kernels", scene_kernels },
 	{ "pool-rules", scene_pool_rules },
 	{ "pieces", scene_pieces },
 	{ "kept-memory", scene_kept_memory },

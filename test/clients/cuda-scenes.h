@@ -84,3 +84,6 @@ void scene_late_texture(const char *mib);
 
 /* cuda-scenes-limit.c: more than the program may own */
 void scene_limit(const char *kind);
+
+/* cuda-scenes-kernels.c: kernels that come and go */
+void scene_kernels(const char *rounds);

@@ -19,7 +19,7 @@ SETTINGS = {"scheduler.slice": "50ms", "memory.checksum_moves": "on"}
 # the scene, and how often it does what it does
 EACH = [("contents", 120), ("graphs", 3), ("host-functions", 10), ("contexts", 2), ("exits-with-work", 1), ("forks", 1),
         ("errors", 1), ("maps", 40), ("runs-ahead", "host"), ("runs-ahead", "value"), ("runs-ahead", "node"), ("threads", 200),
-        ("textures", 12)]
+        ("textures", 12), ("kernels", 12)]
 
 
 def run_each(world, env, sluice):
