@@ -8,8 +8,8 @@
 #include "cuda/fatbin.h"
 #include "unpack/unpack.h"
 
-/* More is not looked at: analysing it would take seconds. */
-#define TEXT_BYTES_MAX (UINT64_C(64) << 20)
+/* More is not looked at: parsed, it would take hundreds of megabytes of the program's memory. */
+#define TEXT_BYTES_MAX (UINT64_C(16) << 20)
 
 /* The note of machine code on what it was made from, and the first architecture with several texts
  * of one number. */
