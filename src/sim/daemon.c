@@ -30,6 +30,7 @@ static struct slu_core_config core_configure(const struct slu_sim_world *w)
 	config.slice_ns = w->config.slice_steps ? w->config.slice_steps : SLU_SIM_SLICE;
 	config.slice_ns *= SLU_SIM_STEP_NS;
 	config.slice_min_switches = 1;
+	config.age_ns = SLU_SIM_AGE * SLU_SIM_STEP_NS;
 	config.close_deadline_ns = SLU_SIM_CLOSE_MAX * SLU_SIM_STEP_NS;
 	config.limit_deadline_ns = 500 * SLU_SIM_STEP_NS;
 	config.fill_deadline_ns = SLU_SIM_FILL_MAX * SLU_SIM_STEP_NS;

@@ -20,14 +20,15 @@
 /*
  * The longest wait of a launch (I10): for each other client a turn with its ends and a switch, in
  * which all that is on the device leaves and as much comes in. A client does a given thing once in
- * 9 n steps. All of it twice, for a program at a lower level or passed over for want of bytes.
+ * 9 n steps. All of it twice, for a program at a lower level or passed over for want of bytes; and
+ * the age, under a policy that lets groups pass until then.
  */
 static uint64_t bound_wait_max(const struct slu_sim_config *config, unsigned n_clients)
 {
 	uint64_t total = SLU_MAX(config->total_bytes[0], config->total_bytes[1]) / SLU_SIM_UNIT;
 	uint64_t turn = SLU_SIM_SLICE + SLU_SIM_CLOSE_MAX + SLU_SIM_FILL_MAX;
 
-	return 2 * n_clients * (turn + 2 * total * 9 * n_clients);
+	return SLU_SIM_AGE + 2 * n_clients * (turn + 2 * total * 9 * n_clients);
 }
 
 static unsigned draw_one_of(uint64_t *random, const unsigned *list, unsigned n)
@@ -95,6 +96,16 @@ static void draw_more(uint64_t seed, struct slu_sim_config *config, unsigned *n_
 	config->reserve_parts = ONE_OF(&more, 0, 0, 16);
 	config->sees_outsiders = slu_sim_chance(&more, 500000);
 	config->socket_packets = ONE_OF(&more, 0, 1, 3, 8);
+}
+
+/* Policies that were added later, from a sequence of their own for the same reason. */
+static void draw_policy(uint64_t seed, struct slu_sim_config *config)
+{
+	static const char *const policies[] = { "fair", "srtf", "priority", "pack", "desktop" };
+	uint64_t more = seed * UINT64_C(0x8bb84b93962eacc9) + 17;
+
+	if (slu_sim_chance(&more, 400000))
+		config->policy = policies[slu_sim_between(&more, 0, 4)];
 }
 
 struct draft {
@@ -225,6 +236,7 @@ int slu_sim_scenario(uint64_t seed, bool tight, enum slu_sim_mutation mutation,
 
 	draw_config(&random, tight, &config);
 	draw_more(seed, &config, &n_groups, &exceeds);
+	draw_policy(seed, &config);
 	config.seed = seed;
 	config.mutation = mutation;
 	config.wait_max = bound_wait_max(&config, n);

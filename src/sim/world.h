@@ -39,6 +39,7 @@
 
 /* In steps: a turn, the deadlines of its ends, and what a client is stopped for at most. */
 #define SLU_SIM_SLICE	  250
+#define SLU_SIM_AGE	  1000
 #define SLU_SIM_CLOSE_MAX 500
 #define SLU_SIM_FILL_MAX  900
 #define SLU_SIM_STOP_MAX  3000
