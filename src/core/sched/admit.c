@@ -216,6 +216,16 @@ static const struct slu_core_group *group_drainer(const struct slu_core *core,
 	return NULL;
 }
 
+/* Whether the policy lets @group run next to all open groups of its devices. */
+static bool may_run_beside(const struct slu_core *core, const struct slu_core_group *group)
+{
+	for (size_t i = 0; i < core->n_opened && core->policy->beside; i++)
+		if (slu_core_group_shares(core->opened[i], group) &&
+		    !core->policy->beside(group, core->opened[i]))
+			return false;
+	return true;
+}
+
 static void others_close(struct slu_core *core, struct slu_core_group *asker)
 {
 	char held[SLU_SIZE_STRING_MAX], used[SLU_SIZE_STRING_MAX];
@@ -235,7 +245,7 @@ static void others_close(struct slu_core *core, struct slu_core_group *asker)
 			group->is_idle ? ", now idle" : "", slu_core_group_name(asker));
 		close_open(core, group);
 		asker->closes_others = true;
-		if (!plan_open(core, asker, 100, NULL))
+		if (may_run_beside(core, asker) && !plan_open(core, asker, 100, NULL))
 			return;
 		i--;
 	}
@@ -256,6 +266,11 @@ static bool let_in(struct slu_core *core, struct slu_core_group *group)
 		if (slu_core_group_shares(core->opened[i], group))
 			beside = core->opened[i];
 	percent = beside && !group->closes_others ? core->config.share_percent : 100;
+	if (!may_run_beside(core, group)) {
+		group->why = (struct slu_core_why){ SLU_CORE_WHY_TURN, .other = beside->id };
+		others_close(core, group);
+		return false;
+	}
 	if (!plan_open(core, group, percent, &shortage)) {
 		slu_core_turns_grant(core, group);
 		waiting_insert(core->opened, &core->n_opened, group, is_older);
@@ -292,7 +307,8 @@ static bool may_pass(const struct slu_core *core, const struct slu_core_group *g
 /* Runs next to the open groups, if it fits there, and ends nobody's turn. */
 static bool let_pass(struct slu_core *core, struct slu_core_group *group)
 {
-	if (!may_pass(core, group) || plan_open(core, group, core->config.share_percent, NULL))
+	if (!may_pass(core, group) || !may_run_beside(core, group) ||
+	    plan_open(core, group, core->config.share_percent, NULL))
 		return false;
 	slu_core_turns_grant(core, group);
 	waiting_insert(core->opened, &core->n_opened, group, is_older);

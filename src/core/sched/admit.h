@@ -13,11 +13,11 @@
  *      outgrown the device by itself keeps what it holds.
  *   6. Waiting groups in the policy's order: the first that fits alone is next on its devices, and
  *      no other group is admitted there before it. It runs next to the open ones if the sum is
- *      within share_percent; else groups whose turn is over are closed until it fits. Groups that
- *      cannot fit now are passed over, keep their place, and get a reason. If the policy allows
- *      it, groups behind the next one run meanwhile, where they fit next to the open ones. A group
- *      that is larger than the estimate is denied after the patience, at once if it is larger than
- *      the device.
+ *      within share_percent and the policy agrees; else groups whose turn is over are closed until
+ *      it fits. Groups that cannot fit now are passed over, keep their place, and get a reason. If
+ *      the policy allows it, groups behind the next one run meanwhile, where they fit next to the
+ *      open ones. A group that is larger than the estimate is denied after the patience, at once
+ *      if it is larger than the device.
  *   7. Waiting groups that keep each other's bytes are a deadlock (deadlock.h).
  *
  * Fills core->opened and core->waiting, each in its order, for the rest of the step.

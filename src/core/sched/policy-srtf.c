@@ -17,6 +17,9 @@
  * (expiry.h). Without that margin two groups about which nothing is known would interrupt each
  * other all the time; it delays nobody by more than a slice.
  *
+ * One group runs at a time, also where two fit: a second one would take time from the one that is
+ * to end soonest. Next to a group that rests another one runs.
+ *
  * No group starves: a group that has waited for the setting `age` goes first for a slice (age.h has
  * the bound).
  */
@@ -111,6 +114,12 @@ static bool srtf_precedes(const struct slu_core_group *a, const struct slu_core_
 	return x != y ? x < y : a->order < b->order;
 }
 
+static bool srtf_beside(const struct slu_core_group *group, const struct slu_core_group *other)
+{
+	(void)group;
+	return other->is_idle;
+}
+
 /* When the holder, if it goes on, will need more than the asker and a slice. */
 static uint64_t longer_ns(const struct slu_core_group *group, const struct slu_core_group *asker,
 			  const struct slu_core_config *config)
@@ -169,6 +178,7 @@ const struct slu_core_policy slu_core_policy_srtf = {
 	.end = srtf_end,
 	.precedes = srtf_precedes,
 	.over_ns = over_ns,
+	.beside = srtf_beside,
 	.length_ns = length_ns,
 	.count = count,
 	.change_ns = change_ns,

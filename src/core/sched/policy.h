@@ -82,6 +82,12 @@ struct slu_core_policy {
 			    const struct slu_core_config *config);
 
 	/**
+	 * @beside: whether @group, WAITING, may run next to @other, which has a turn, where both
+	 * fit. If not, it waits for the end of that turn. NULL: always.
+	 */
+	bool (*beside)(const struct slu_core_group *group, const struct slu_core_group *other);
+
+	/**
 	 * @passes: whether @group, WAITING and behind @next, may run next to the groups that have a
 	 * turn, although @next does not fit there yet and may so wait longer. NULL: never.
 	 */

@@ -52,6 +52,22 @@ static void test_srtf_runs_the_shortest_first(void **state)
 	script_end(&scene.s);
 }
 
+/* Both fit; next to each other each would take longer. */
+static void test_srtf_runs_one_at_a_time(void **state)
+{
+	struct scene scene;
+	unsigned first, second;
+
+	(void)state;
+	orders_begin(&scene, "srtf");
+	first = add_job(&scene, 1000, 1000, 30);
+	second = add_job(&scene, 300, 300, 30);
+	scene_play(&scene, 2000);
+	assert_true(scene.actors[second].ended_ms < 400);
+	assert_true(scene.actors[first].ended_ms > 1250 && scene.actors[first].ended_ms < 1500);
+	script_end(&scene.s);
+}
+
 /* It will end before the newcomer would: interrupting it helps nobody. */
 static void test_srtf_does_not_interrupt_what_ends_soon(void **state)
 {
@@ -176,6 +192,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_srtf_runs_the_shortest_first),
+		cmocka_unit_test(test_srtf_runs_one_at_a_time),
 		cmocka_unit_test(test_srtf_does_not_interrupt_what_ends_soon),
 		cmocka_unit_test(test_srtf_learns_from_programs_that_ended),
 		cmocka_unit_test(test_srtf_serves_unknown_programs_by_least_use),
