@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A policy and a setting are added to a scratch copy as ARCHITECTURE.md says, and nothing else needs a change.
 
+The policy is the example of docs/writing-a-policy.md.
+
 The copy is built without optimisation, and no more of it than the daemon, its manual and one unit test.
 """
 
@@ -16,66 +18,18 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
 from sluice import SOURCE, check, main
 
-# a policy with a state of its own
-POLICY = """
-#include "core/group.h"
-#include "core/sched/policy.h"
-
-struct added_state {
-	uint64_t waited_ns;
-};
-
-static uint64_t waited_ns(const struct slu_core_group *group)
-{
-	const struct added_state *state = group->policy_state;
-
-	return state->waited_ns;
-}
-
-static bool precedes(const struct slu_core_group *a, const struct slu_core_group *b)
-{
-	return waited_ns(a) != waited_ns(b) ? waited_ns(a) > waited_ns(b) : a->order < b->order;
-}
-
-static uint64_t length_ns(const struct slu_core_group *group, const struct slu_core_config *config)
-{
-	return config->slice_ns;
-}
-
-static uint64_t over_ns(const struct slu_core_group *group, const struct slu_core_group *asker,
-			const struct slu_core_config *config)
-{
-	return group->running_ns + config->slice_ns;
-}
-
-static void count(struct slu_core_group *group, enum slu_core_spent spent, uint64_t span_ns,
-		  size_t n_equals, const struct slu_core_config *config)
-{
-	struct added_state *state = group->policy_state;
-
-	state->waited_ns = spent == SLU_CORE_SPENT_WAITING ? state->waited_ns + span_ns : 0;
-}
-
-const struct slu_core_policy slu_core_policy_added = {
-	.name = "added",
-	.about = "the longest wait goes first",
-	.endless = "a slice ends",
-	.state_size = sizeof(struct added_state),
-	.precedes = precedes,
-	.over_ns = over_ns,
-	.length_ns = length_ns,
-	.count = count,
-};
-"""
+# the example of the page about policies
+PAGE = (SOURCE / "docs/writing-a-policy.md").read_text()
+POLICY = re.search(r"```c\n(.*?)```", PAGE, re.DOTALL).group(1)
 
 SETTING = 'SLU_SETTING("daemon", added_timeout, TIME, added_ns, "7s", MS, HOUR, "", "A time that was added.")\n'
 
 # kind of thing in ARCHITECTURE.md: {file: (text after which a line is put, the line)}; no text: a new file
 ADDED = {
     "A policy": {
-        "src/core/sched/policy-added.c": (None, POLICY),
-        "src/core/sched/policy.c": ("#define POLICIES(ROW) \\\n", "\tROW(added) \\\n"),
-        "src/core/meson.build": ("'sched/policy.c', ", "'sched/policy-added.c', "),
+        "src/core/sched/policy-patient.c": (None, POLICY),
+        "src/core/sched/policy.c": ("#define POLICIES(ROW) \\\n", "\tROW(patient) \\\n"),
+        "src/core/meson.build": ("'sched/policy.c', ", "'sched/policy-patient.c', "),
     },
     "A setting": {
         "src/daemon/settings.def": ('SLU_SETTING("daemon",', SETTING),
@@ -101,7 +55,7 @@ def architecture_names_the_files():
     for kind, files in ADDED.items():
         row = re.search(rf"^\* \*\*{kind}\*\*:(.*(?:\n  .*)*)$", text, re.MULTILINE)
         check(row, f"'Adding things' has {kind}")
-        named = {pathlib.PurePath(name.replace("policy-x", "policy-added")).name for name in re.findall(r"`([^`]*)`", row.group(1))}
+        named = {pathlib.PurePath(name.replace("policy-x", "policy-patient")).name for name in re.findall(r"`([^`]*)`", row.group(1))}
         for name in files:
             check(pathlib.PurePath(name).name in named, f"the row of {kind} names {name}", row.group(0))
 
@@ -120,20 +74,20 @@ def what_is_added_is_there():
         check(status == 0, "it can be built", words)
 
         daemon, config = build / "src/daemon/sluiced", pathlib.Path(folder) / "sluiced.conf"
-        config.write_text("[daemon]\nadded_timeout = 3s\n[scheduler]\npolicy = added\n")
+        config.write_text("[daemon]\nadded_timeout = 3s\n[scheduler]\npolicy = patient\n")
         status, words = run(daemon, "--config", config, "--print-settings")
-        check("\nadded_timeout = 3s\n" in words and "\npolicy = added\n" in words, "both are read and printed", words)
+        check("\nadded_timeout = 3s\n" in words and "\npolicy = patient\n" in words, "both are read and printed", words)
         config.write_text("[daemon]\nadded_timeout = soon\n[scheduler]\npolicy = none\n")
         status, words = run(daemon, "--config", config, "--print-settings")
         check(status != 0, "a wrong value is refused", words)
         check("added_timeout: expected a time such as 250ms, 2s or 1h, from 1ms to 1h, not 'soon'" in words, "with its range", words)
-        check("policy: expected one of added|" in words, "with the names of all policies", words)
+        check("policy: expected one of patient|" in words, "with the names of all policies", words)
         for page in manual:
             text = (build / page).read_text()
             check("*added_timeout* = 7s\n\tA time that was added." in text, "the manual has the setting", text)
-            check("added: the longest wait goes first;" in text, "the manual has the policy", text)
+            check("patient: the longest wait goes first;" in text, "the manual has the policy", text)
         status, words = run(build / "src/core/test-core-policy")
-        check(status == 0 and "# added: who came first" in words, "the policy passes what every policy must", words)
+        check(status == 0 and "# patient: who came first" in words, "the policy passes what every policy must", words)
 
 
 main(architecture_names_the_files, what_is_added_is_there)
