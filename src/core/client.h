@@ -37,6 +37,8 @@ struct slu_core_client {
 	uint64_t run; /* the group that it was split from because they did not fit together; or 0 */
 	char name[SLU_WIRE_NAME_MAX];
 	enum slu_core_standing standing;
+	enum slu_core_priority priority; /* as a person says; the group has one for all */
+	uint64_t expect_ns;		 /* likewise */
 	unsigned n_seats;
 	struct slu_core_seat seats[SLU_WIRE_DEVICES_MAX];
 	struct slu_core_account pinned, pageable, disk;

@@ -195,6 +195,10 @@ int slu_core_message(struct slu_core *core, uint64_t now_ns, uint64_t client,
 void slu_core_bound(struct slu_core *core, uint64_t now_ns, uint64_t client,
 		    const struct slu_core_bounds *bounds);
 
+/* What a person says about a program from now on; an unknown client is ignored. */
+void slu_core_steer(struct slu_core *core, uint64_t now_ns, uint64_t client,
+		    enum slu_core_priority priority, uint64_t expect_ns);
+
 /* Parked: gets no turn and gives up its device bytes when another group needs them.
  */
 int slu_core_park(struct slu_core *core, uint64_t now_ns, uint64_t group, bool parked);

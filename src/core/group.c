@@ -135,6 +135,7 @@ void slu_core_group_resemble(struct slu_core *core, struct slu_core_group *to,
 			     const struct slu_core_group *from)
 {
 	to->priority = from->priority;
+	to->expect_ns = from->expect_ns;
 	to->level = from->level;
 	memcpy(to->policy_state, from->policy_state, core->policy->state_size);
 }

@@ -53,18 +53,51 @@ static void client_regroup(struct slu_core *core, struct slu_core_client *client
 	client->group = to;
 }
 
-/* The first member sets the priority; later members can only raise it to HIGH. */
-static void take_priority(struct slu_core *core, const struct slu_core_client *client,
-			  enum slu_core_priority priority)
+/* The first member sets the priority; others can only raise it to HIGH. */
+static enum slu_core_priority group_priority(const struct slu_core_group *group)
+{
+	const struct slu_core_client *client;
+
+	TAILQ_FOREACH (client, &group->members, member_link)
+		if (client->priority == SLU_CORE_PRIORITY_HIGH)
+			return SLU_CORE_PRIORITY_HIGH;
+	return TAILQ_FIRST(&group->members)->priority;
+}
+
+static uint64_t group_expect_ns(const struct slu_core_group *group)
+{
+	const struct slu_core_client *client;
+	uint64_t longest_ns = 0;
+
+	TAILQ_FOREACH (client, &group->members, member_link)
+		longest_ns = SLU_MAX(longest_ns, client->expect_ns);
+	return longest_ns;
+}
+
+/* The policy begins again with a group about which something else is said. */
+static void client_steer(struct slu_core *core, struct slu_core_client *client,
+			 enum slu_core_priority priority, uint64_t expect_ns)
 {
 	struct slu_core_group *group = client->group;
-	bool is_first = TAILQ_FIRST(&group->members) == client && !TAILQ_NEXT(client, member_link);
 
-	if (group->priority == priority || (!is_first && priority != SLU_CORE_PRIORITY_HIGH))
+	client->priority = priority;
+	client->expect_ns = expect_ns;
+	if (group->priority == group_priority(group) && group->expect_ns == group_expect_ns(group))
 		return;
 	slu_core_group_count(core, group);
-	group->priority = priority;
+	group->priority = group_priority(group);
+	group->expect_ns = group_expect_ns(group);
 	slu_core_group_begin(core, group);
+}
+
+void slu_core_steer(struct slu_core *core, uint64_t now_ns, uint64_t client_id,
+		    enum slu_core_priority priority, uint64_t expect_ns)
+{
+	struct slu_core_client *client = slu_core_client_find(core, client_id);
+
+	slu_core_set_now(core, now_ns);
+	if (client)
+		client_steer(core, client, priority, expect_ns);
 }
 
 /* What the core knew of a client before HELLO. */
@@ -240,8 +273,7 @@ int slu_core_hello(struct slu_core *core, uint64_t now_ns, const struct slu_core
 	slu_core_client_rename(client, join->name);
 	client_remember(client, is_new, &before);
 	client->standing = SLU_CORE_JOINED;
-	take_priority(core, client, join->priority);
-	client->group->expect_ns = SLU_MAX(client->group->expect_ns, join->expect_ns);
+	client_steer(core, client, join->priority, join->expect_ns);
 	take_seats(core, client, join, &before);
 	take_turns(core, client, join, &before);
 	slu_core_turns_update(core, client->group);

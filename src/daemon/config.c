@@ -51,6 +51,9 @@ static const struct slu_setting rows[] = {
 #define SLU_SETTING_PROGRAM(section, name, kind, field, fallback, min, max, words, meaning)    \
 	ROW(section, name, kind, true, AT_JOIN, slu_config_program, field, fallback, min, max, \
 	    words, meaning)
+#define SLU_SETTING_PROGRAM_NOW(section, name, kind, field, fallback, min, max, words, meaning) \
+	ROW(section, name, kind, true, AT_ONCE, slu_config_program, field, fallback, min, max,  \
+	    words, meaning)
 #include "daemon/settings.def"
 };
 

@@ -149,24 +149,6 @@ static bool maps_if_larger(const struct slu_program *program)
 	return !strcmp(own.allow_mapped, "auto");
 }
 
-static enum slu_core_priority priority_of(const struct slu_program *program)
-{
-	struct slu_config_program own;
-
-	slu_config_program(&program->server->config, program->name, &own);
-	if (!strcmp(own.priority, "high"))
-		return SLU_CORE_PRIORITY_HIGH;
-	return strcmp(own.priority, "low") ? SLU_CORE_PRIORITY_NORMAL : SLU_CORE_PRIORITY_LOW;
-}
-
-static uint64_t expect_of(const struct slu_program *program)
-{
-	struct slu_config_program own;
-
-	slu_config_program(&program->server->config, program->name, &own);
-	return own.expect_ns;
-}
-
 /* Tells the core and the roster of a program whose devices and group are known. */
 static int program_enroll(struct slu_program *program, uint64_t now_ns,
 			  const struct slu_msg_hello *hello)
@@ -177,8 +159,8 @@ static int program_enroll(struct slu_program *program, uint64_t now_ns,
 		.group = program->group->id,
 		.name = program->name,
 		.hello = &allowed,
-		.priority = priority_of(program),
-		.expect_ns = expect_of(program),
+		.priority = slu_program_priority(program),
+		.expect_ns = slu_program_expect_ns(program),
 		.is_checked = program->server->options.is_system,
 		.maps_if_larger = maps_if_larger(program),
 	};

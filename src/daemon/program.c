@@ -316,3 +316,21 @@ void slu_program_note(struct slu_program *program, uint64_t now_ns, const struct
 		break;
 	}
 }
+
+enum slu_core_priority slu_program_priority(const struct slu_program *program)
+{
+	struct slu_config_program own;
+
+	slu_config_program(&program->server->config, program->name, &own);
+	if (!strcmp(own.priority, "high"))
+		return SLU_CORE_PRIORITY_HIGH;
+	return strcmp(own.priority, "low") ? SLU_CORE_PRIORITY_NORMAL : SLU_CORE_PRIORITY_LOW;
+}
+
+uint64_t slu_program_expect_ns(const struct slu_program *program)
+{
+	struct slu_config_program own;
+
+	slu_config_program(&program->server->config, program->name, &own);
+	return own.expect_ns;
+}

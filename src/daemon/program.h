@@ -128,6 +128,10 @@ int slu_program_write(struct slu_program *program, const struct slu_core_orphan 
 
 void slu_program_who(const struct slu_program *program, struct slu_timeline_who *ret_who);
 
+/* What its settings say to the scheduler. */
+enum slu_core_priority slu_program_priority(const struct slu_program *program);
+uint64_t slu_program_expect_ns(const struct slu_program *program);
+
 /* A message from it, or to it, that is of interest for the timeline. */
 void slu_program_note(struct slu_program *program, uint64_t now_ns, const struct slu_message *m,
 		      const char *reason);

@@ -158,6 +158,15 @@ static void set_backing(struct slu_server *server, const struct slu_backing *bac
 	}
 }
 
+static void steer_programs(struct slu_server *server)
+{
+	struct slu_program *program;
+
+	LIST_FOREACH (program, &server->programs, entry)
+		slu_core_steer(server->core, slu_clock_now_ns(), program->id,
+			       slu_program_priority(program), slu_program_expect_ns(program));
+}
+
 int slu_server_apply(struct slu_server *server, struct slu_config *config)
 {
 	struct slu_core_config core_config;
@@ -188,6 +197,7 @@ int slu_server_apply(struct slu_server *server, struct slu_config *config)
 	slu_config_deinit(&server->config);
 	server->config = *config;
 	set_backing(server, &backing);
+	steer_programs(server);
 	slu_server_wake(server);
 	slu_server_population_changed(server);
 	return 0;

@@ -80,5 +80,16 @@ def a_priority_says_where_a_program_begins():
             w.end(program)
 
 
+def a_change_of_priority_acts_at_once():
+    with s.World("mlfq-steer", memory=64 * s.MIB, settings={"scheduler.policy": "priority"}) as w:
+        w.start_daemon()
+        program = start(w, "steered", "--mib", 4)
+        s.check(w.program("steered")["level"] == 1, "normal is in the middle", w.status())
+        done = w.sluice("set", "--program", "steered", "priority", "high")
+        s.check(done.returncode == 0 and "from now on" not in done.stdout, "it says nothing of later programs", done)
+        s.check(w.program("steered")["level"] == 0, "the program that runs has it", w.status())
+        w.end(program)
+
+
 s.main(a_short_job_goes_before_an_endless_one, an_endless_one_that_is_new_does_not_stop_an_older_one,
-       a_priority_says_where_a_program_begins)
+       a_priority_says_where_a_program_begins, a_change_of_priority_acts_at_once)

@@ -147,6 +147,37 @@ static void test_priority_is_strict_until_age(void **state)
 	script_end(&scene.s);
 }
 
+static void test_a_change_of_priority_acts_on_running_programs(void **state)
+{
+	static const char *const policies[] = { "priority", "fair", "srtf", "desktop", "mlfq" };
+
+	(void)state;
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(policies); i++) {
+		uint64_t before[3];
+		struct scene scene;
+
+		orders_begin(&scene, policies[i]);
+		scene.s.priority = SLU_CORE_PRIORITY_HIGH;
+		(void)scene_add(&scene, 1000, 0);
+		scene.s.priority = SLU_CORE_PRIORITY_LOW;
+		(void)scene_add(&scene, 1000, 0);
+		scene_play(&scene, 2000);
+		slu_core_steer(scene.s.core, scene.s.now_ns, 1, SLU_CORE_PRIORITY_LOW, 0);
+		slu_core_steer(scene.s.core, scene.s.now_ns, 2, SLU_CORE_PRIORITY_HIGH, 0);
+		for (unsigned id = 1; id <= 2; id++)
+			before[id] = scene.actors[id].ran_ms;
+		scene_play(&scene, 2000);
+		print_message("# %s: %llu and %llu ms, then %llu and %llu\n", policies[i],
+			      (unsigned long long)before[1], (unsigned long long)before[2],
+			      (unsigned long long)(scene.actors[1].ran_ms - before[1]),
+			      (unsigned long long)(scene.actors[2].ran_ms - before[2]));
+		assert_true(before[1] > 3 * before[2]);
+		assert_true(scene.actors[2].ran_ms - before[2] >
+			    3 * (scene.actors[1].ran_ms - before[1]));
+		script_end(&scene.s);
+	}
+}
+
 static void test_pack_lets_small_ones_pass_until_age(void **state)
 {
 	struct scene scene;
@@ -197,6 +228,7 @@ int main(void)
 		cmocka_unit_test(test_srtf_learns_from_programs_that_ended),
 		cmocka_unit_test(test_srtf_serves_unknown_programs_by_least_use),
 		cmocka_unit_test(test_priority_is_strict_until_age),
+		cmocka_unit_test(test_a_change_of_priority_acts_on_running_programs),
 		cmocka_unit_test(test_pack_lets_small_ones_pass_until_age),
 		cmocka_unit_test(test_desktop_puts_people_first_and_packs_the_rest),
 	};
