@@ -14,8 +14,8 @@
 
 #define SLICE_MS 40
 #define AGE_MS	 600
-#define SEEDS	 12
-#define PLAY_MS	 6000
+#define SEEDS	 5
+#define PLAY_MS	 4000
 
 static uint64_t random_next(uint64_t *random)
 {
