@@ -56,8 +56,18 @@ static void draw_axis(FILE *out, double top, double height, uint64_t end_ns)
 		uint64_t ns = end_ns / TICKS * i;
 
 		fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n",
-			x_of(ns, end_ns), top + height + 14, slu_size_format_time(time, ns));
+			x_of(ns, end_ns), top + height + 14,
+			ns ? slu_size_format_time(time, ns) : "0");
 	}
+}
+
+/* How many programs the whole height, half of it and none of it stand for. */
+static void draw_counts(FILE *out, size_t n_programs)
+{
+	for (unsigned i = 0; i <= 2; i++)
+		fprintf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%g</text>\n", LEFT - 4,
+			TITLE_HEIGHT + CURVE_HEIGHT - CURVE_HEIGHT / 2 * (int)i + 4,
+			(double)n_programs / 2 * i);
 }
 
 static int compare(const void *a, const void *b)
@@ -138,6 +148,7 @@ void slu_sim_draw(FILE *out, const struct slu_simulate_scenario *scenario,
 	for (size_t i = 0; i < n_drawings; i++)
 		draw_curve(out, &drawings[i], i, end_ns);
 	draw_axis(out, TITLE_HEIGHT, CURVE_HEIGHT, end_ns);
+	draw_counts(out, scenario->n_programs);
 	for (size_t i = 0; i < n_drawings; i++)
 		draw_turns(out, scenario, &drawings[i], top + turns_height * (double)i, end_ns);
 	fputs("</svg>\n", out);
