@@ -19,6 +19,15 @@ static void group_stall(struct slu_core *core, struct slu_core_group *group, uin
 	group->stall_end_ns = slu_core_after(core->now_ns, wait_ns);
 }
 
+/*
+ * Since when bytes should leave and none did. Unmovable memory may take a client beyond its limit
+ * without a lowering: then the debt is no older than the limit.
+ */
+static uint64_t debt_since_ns(const struct slu_core_account *account)
+{
+	return SLU_MAX(account->moved_ns, account->sent_ns);
+}
+
 static void account_stall(struct slu_core *core, struct slu_core_account *account)
 {
 	char span[SLU_SIZE_STRING_MAX];
@@ -28,18 +37,19 @@ static void account_stall(struct slu_core *core, struct slu_core_account *accoun
 	account->is_stalled = true;
 	/* a dead context keeps its copies pinned, and no program from its turn */
 	if (account->seat)
-		group_stall(core, account->client->group, account->moved_ns);
+		group_stall(core, account->client->group, debt_since_ns(account));
 	slu_core_report(core, account->client->id,
 			"%s is stuck: it should give up %s and has given up none for %s",
 			account->client->name, account->seat ? "bytes" : "pinned memory",
-			slu_size_format_time(span, core->now_ns - account->moved_ns));
+			slu_size_format_time(span, core->now_ns - debt_since_ns(account)));
 }
 
 /* Whether bytes of the account should leave, and its client has not said that they cannot. */
 static bool account_owes(const struct slu_core_account *account)
 {
 	return slu_core_client_is_joined(account->client) && !account->is_pending &&
-	       !account->is_final && account->held_bytes > account->limit_bytes &&
+	       !account->is_final &&
+	       account->held_bytes > SLU_MAX(account->limit_bytes, account->floor_bytes) &&
 	       (!account->seat || slu_core_group_is_at_rest(account->client->group) ||
 		account->seat->mode == SLU_MODE_LAUNCH);
 }
@@ -59,7 +69,8 @@ static struct slu_core_account *fill_debtor(struct slu_core *core,
 			continue;
 		TAILQ_FOREACH (account, &core->devices[d]->capacity.accounts, link)
 			if (account->client->group != group && account_owes(account) &&
-			    core->now_ns - account->moved_ns >= core->config.fill_deadline_ns / 2)
+			    core->now_ns - debt_since_ns(account) >=
+				    core->config.fill_deadline_ns / 2)
 				return account;
 	}
 	return NULL;
@@ -105,7 +116,7 @@ static void look_at_accounts(struct slu_core *core, struct slu_core_capacity *ca
 
 	TAILQ_FOREACH (account, &capacity->accounts, link)
 		if (account_owes(account) &&
-		    slu_core_is_due(core, slu_core_after(account->moved_ns, span)))
+		    slu_core_is_due(core, slu_core_after(debt_since_ns(account), span)))
 			account_stall(core, account);
 }
 

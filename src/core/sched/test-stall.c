@@ -127,6 +127,37 @@ static void test_a_stalled_program_whose_copy_ends_has_its_turn_again(void **sta
 	script_end(&s);
 }
 
+/* Client 1 holds so much, and some of it cannot leave. */
+static void hold(struct script *s, uint64_t held_mib, uint64_t floor_mib)
+{
+	script_sums_full(s, 1,
+			 (struct slu_msg_sums){
+				 .seq = s->limits[1][0].limit.seq,
+				 .held_bytes = MIB(held_mib),
+				 .ceiling_bytes = MIB(held_mib),
+				 .floor_bytes = MIB(floor_mib),
+			 });
+}
+
+static void test_unmovable_memory_beyond_the_limit_is_no_debt(void **state)
+{
+	struct script s;
+
+	(void)state;
+	script_begin(&s, NULL, 100);
+	script_pass(&s, 5000);
+	script_join_plain(&s, 1, SLU_MODE_LAUNCH);
+	script_want(&s, 1, 0, 20, true);
+	hold(&s, 3, 0);
+	/* more than any limit gave, and it cannot leave */
+	hold(&s, 30, 30);
+	assert_false(script_group(&s, 1).is_stuck);
+	/* a part could leave, but nobody has asked for it for long */
+	hold(&s, 40, 30);
+	assert_false(script_group(&s, 1).is_stuck);
+	script_end(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -135,6 +166,7 @@ int main(void)
 		cmocka_unit_test(test_a_copy_that_ends_after_all_frees_its_bytes),
 		cmocka_unit_test(test_a_stalled_fill_is_tried_again_less_and_less_often),
 		cmocka_unit_test(test_a_stalled_program_whose_copy_ends_has_its_turn_again),
+		cmocka_unit_test(test_unmovable_memory_beyond_the_limit_is_no_debt),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
