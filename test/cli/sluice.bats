@@ -664,7 +664,7 @@ end_own_daemon() {
 	COMP_WORDS=(sluice set --program chat hash_clean a) COMP_CWORD=5
 	_sluice
 	[ "${COMPREPLY[*]}" = "always auto" ]
-	COMP_WORDS=(sluice set --json policy f) COMP_CWORD=4
+	COMP_WORDS=(sluice set --json policy fi) COMP_CWORD=4
 	_sluice
 	[ "${COMPREPLY[*]}" = fifo ]
 	COMP_WORDS=(sluice set --program = chat prio) COMP_CWORD=5

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""CUDA programs larger than the device, with the default settings: memory that does not fit is
+"""CUDA programs larger than the device, with allow_mapped = auto: memory that does not fit is
 reached over the bus. A program still sees only the device's free memory, a program that fits is not
 mapped, and beyond the pinned budget the allocation fails and the user is told what to do.
 """
@@ -18,7 +18,7 @@ SMALL = {"scale": 256, "context_overhead": "512K"}
 
 
 def world(name, **settings):
-    fixed = {"scheduler.slice": "50ms", "memory.checksum_moves": "on"}
+    fixed = {"scheduler.slice": "50ms", "memory.checksum_moves": "on", "memory.allow_mapped": "auto"}
     return s.World(f"larger-{name}", memory=DEVICE * s.MIB, settings=fixed | settings, softgpu=SMALL)
 
 
