@@ -118,14 +118,16 @@ CUresult cuGraphLaunch(CUgraphExec exec_handle, CUstream handle)
 	return exec ? dev_graph_launch(exec, stream) : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* Nothing has to be brought anywhere before a launch. */
+/* Makes the memory that the launch will need; nothing else has to be brought anywhere. */
 CUresult cuGraphUpload(CUgraphExec exec_handle, CUstream handle)
 {
+	struct dev_graph_exec *exec;
 	struct dev_context *context;
 	struct dev_stream *stream;
 
 	DEV_TRY(dev_entry_stream(handle, &context, &stream));
-	return dev_graph_exec_get(exec_handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	exec = dev_graph_exec_get(exec_handle);
+	return exec ? dev_graph_upload(exec) : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuGraphExecUpdate_v2(CUgraphExec exec_handle, CUgraph handle,
@@ -233,9 +235,7 @@ CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute whic
 	DEV_TRY(dev_driver_card(device, &card));
 	if (!ret_value || (unsigned)which > CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH)
 		return CUDA_ERROR_INVALID_VALUE;
-	*(cuuint64_t *)ret_value =
-		dev_graph_memory_bytes(card, which == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH ||
-						     which == CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH);
+	*(cuuint64_t *)ret_value = dev_graph_memory_bytes(card, which);
 	return CUDA_SUCCESS;
 }
 
@@ -248,14 +248,15 @@ CUresult cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute whic
 	    (which != CU_GRAPH_MEM_ATTR_USED_MEM_HIGH &&
 	     which != CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH))
 		return CUDA_ERROR_INVALID_VALUE;
-	dev_graph_memory_reset(card);
+	dev_graph_memory_reset(card, which);
 	return CUDA_SUCCESS;
 }
 
-/* Nothing is kept that no graph needs. */
 CUresult cuDeviceGraphMemTrim(CUdevice device)
 {
 	struct dev_card *card;
 
-	return dev_driver_card(device, &card);
+	DEV_TRY(dev_driver_card(device, &card));
+	dev_graph_memory_trim(card);
+	return CUDA_SUCCESS;
 }

@@ -244,12 +244,12 @@ static CUresult pool_alloc(CUdeviceptr *ret_address, size_t bytes, struct dev_po
 
 	if (!ret_address || !bytes || pool->is_imported)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (dev_fault_refuses(bytes))
-		return CUDA_ERROR_OUT_OF_MEMORY;
 	if (bytes > pool->card->capacity_bytes)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	if (stream->capture)
 		DEV_TRY(dev_graph_memory_capture_alloc(stream, &pool->props, bytes, &address));
+	else if (dev_fault_refuses(bytes))
+		return CUDA_ERROR_OUT_OF_MEMORY;
 	else
 		DEV_TRY(dev_pool_alloc(pool, bytes, stream, &address));
 	*ret_address = address;

@@ -42,7 +42,7 @@ CUresult dev_entry_submit(CUstream handle, struct dev_command *command, bool wai
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	result = dev_entry_stream(handle, &context, &stream);
 	if (!result)
-		result = dev_command_check(context, command, &is_pageable);
+		result = dev_command_check(context, command, stream->capture, &is_pageable);
 	if (!result && wait)
 		result = dev_capture_unsafe();
 	if (result) {

@@ -153,7 +153,6 @@ CUresult dev_node_free(CUdeviceptr address, struct dev_command **ret_command)
 		dev_graph_memory_unref(memory);
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
-	dev_graph_memory_freed_inside(memory);
 	command->memory = memory;
 	return node_done(command, ret_command);
 }

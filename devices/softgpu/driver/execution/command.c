@@ -40,6 +40,7 @@ struct dev_command *dev_command_clone(const struct dev_command *command)
 	if (!clone)
 		return NULL;
 	*clone = *command;
+	clone->ends_use = false;
 	clone->deps = NULL;
 	clone->n_deps = 0;
 	if (command->kind == DEV_COMMAND_KERNEL) {
@@ -92,7 +93,7 @@ void dev_command_free(struct dev_command *command)
 	if (command->kind == DEV_COMMAND_MARK)
 		dev_event_mark_unref(command->mark);
 	if (command->kind == DEV_COMMAND_ALLOC || command->kind == DEV_COMMAND_FREE)
-		dev_graph_memory_unref(command->memory);
+		dev_graph_memory_done(command);
 	if (command->kind == DEV_COMMAND_GRAPH)
 		dev_graph_free(command->graph);
 	if (command->kind == DEV_COMMAND_BATCH)
@@ -136,17 +137,20 @@ static CUresult check_fault(struct dev_command *command)
 }
 
 /* A word that the card reaches; pageable memory it does not. */
-static bool value_is_usable(struct dev_context *context, const struct dev_command *command)
+static bool value_is_usable(struct dev_context *context, const struct dev_command *command,
+			    bool later)
 {
 	uint8_t access = command->kind == DEV_COMMAND_WRITE ? DEV_WINDOW_WRITE : DEV_WINDOW_READ;
 	bool is_pageable;
 
-	return dev_memory_is_usable(context->card, command->value.address, command->value.size,
-				    access, &is_pageable) &&
+	return (later ? dev_memory_will_be_usable(context->card, command->value.address,
+						  command->value.size, access, &is_pageable)
+		      : dev_memory_is_usable(context->card, command->value.address,
+					     command->value.size, access, &is_pageable)) &&
 	       !is_pageable;
 }
 
-CUresult dev_command_check(struct dev_context *context, struct dev_command *command,
+CUresult dev_command_check(struct dev_context *context, struct dev_command *command, bool later,
 			   bool *ret_is_pageable)
 {
 	CUresult result = check_fault(command);
@@ -156,12 +160,13 @@ CUresult dev_command_check(struct dev_context *context, struct dev_command *comm
 		return result;
 	switch (command->kind) {
 	case DEV_COMMAND_COPY:
-		return dev_copy_check(context->card, &command->copy, ret_is_pageable);
+		return dev_copy_check(context->card, &command->copy, later, ret_is_pageable);
 	case DEV_COMMAND_SET:
-		return dev_copy_check_set(context->card, &command->set);
+		return dev_copy_check_set(context->card, &command->set, later);
 	case DEV_COMMAND_WRITE:
 	case DEV_COMMAND_WAIT:
-		return value_is_usable(context, command) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+		return value_is_usable(context, command, later) ? CUDA_SUCCESS
+								: CUDA_ERROR_INVALID_VALUE;
 	default:
 		return CUDA_SUCCESS;
 	}
@@ -219,7 +224,7 @@ static bool value_is_met(const struct dev_command_value *v)
 /* Return: false where the word is not usable, or not any more. */
 static bool wait_for_value(struct dev_stream *stream, const struct dev_command *command)
 {
-	while (value_is_usable(stream->context, command)) {
+	while (value_is_usable(stream->context, command, false)) {
 		if (value_is_met(&command->value) || is_cancelled(stream->context))
 			return true;
 		pause_ns(POLL_NS);
@@ -232,7 +237,7 @@ static bool write_value(struct dev_stream *stream, const struct dev_command *com
 	const struct dev_command_value *v = &command->value;
 	void *at = dev_window_place(&dev_driver.window, v->address);
 
-	if (!value_is_usable(stream->context, command))
+	if (!value_is_usable(stream->context, command, false))
 		return false;
 	if (v->size == 8)
 		__atomic_store_n((uint64_t *)at, v->value, __ATOMIC_SEQ_CST);
@@ -271,9 +276,12 @@ uint64_t dev_command_execute(struct dev_stream *stream, struct dev_command *comm
 	if (!is_broken && command->fault)
 		suffer_fault(stream, command);
 	switch (command->kind) {
-	case DEV_COMMAND_EMPTY:
 	case DEV_COMMAND_ALLOC:
 	case DEV_COMMAND_FREE:
+		/* here, and not when it is discarded: whoever waits for the stream finds it done */
+		dev_graph_memory_done(command);
+		return start_ns;
+	case DEV_COMMAND_EMPTY:
 	case DEV_COMMAND_RECORD:
 	case DEV_COMMAND_AWAIT:
 	case DEV_COMMAND_GRAPH:

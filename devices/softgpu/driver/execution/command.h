@@ -98,6 +98,7 @@ struct dev_command {
 	TAILQ_ENTRY(dev_command) link;
 	enum dev_command_kind kind;
 	uint64_t submitted_ns;
+	bool ends_use; /* FREE: of its memory, when it is carried out */
 	enum dev_fault_action fault;
 	uint64_t extra_ns;
 	struct dev_point *deps; /* owned; each holds its timeline */
@@ -113,7 +114,7 @@ struct dev_command {
 			void *user;
 		} host;
 		struct dev_mark *mark;		 /* holds a reference */
-		struct dev_graph_memory *memory; /* ALLOC, FREE: as above */
+		struct dev_graph_memory *memory; /* ALLOC, FREE: as above, until done */
 		CUevent event;			 /* RECORD, AWAIT */
 		struct dev_graph *graph;	 /* GRAPH; owned */
 		struct dev_condition *condition; /* ARM; holds a reference */
@@ -137,9 +138,10 @@ int dev_command_depend(struct dev_command *command, struct dev_point point);
 
 /*
  * Counts it as an operation that may be told to fail, and looks at its arguments: a range that is
- * not usable now is refused here. Return: also whether it touches pageable memory.
+ * not usable now is refused here. @later: it becomes a part of a graph, whose memory may be missing
+ * until the launch. Return: also whether it touches pageable memory.
  */
-CUresult dev_command_check(struct dev_context *context, struct dev_command *command,
+CUresult dev_command_check(struct dev_context *context, struct dev_command *command, bool later,
 			   bool *ret_is_pageable);
 
 /*

@@ -138,7 +138,14 @@ uint64_t dev_copy_run(struct dev_context *context, const struct dev_command_copy
 	return pace.at_ns > start_ns ? pace.at_ns : SLU_MAX(start_ns, slu_clock_now_ns());
 }
 
-CUresult dev_copy_check(struct dev_card *card, const struct dev_command_copy *copy,
+static bool range_check(struct dev_card *card, uint64_t address, uint64_t bytes, uint8_t access,
+			bool later, bool *ret_is_pageable)
+{
+	return later ? dev_memory_will_be_usable(card, address, bytes, access, ret_is_pageable)
+		     : dev_memory_is_usable(card, address, bytes, access, ret_is_pageable);
+}
+
+CUresult dev_copy_check(struct dev_card *card, const struct dev_command_copy *copy, bool later,
 			bool *ret_is_pageable)
 {
 	bool src_is_pageable = false, dst_is_pageable = false;
@@ -148,11 +155,11 @@ CUresult dev_copy_check(struct dev_card *card, const struct dev_command_copy *co
 			uint64_t dst = copy->dst + z * copy->dst_slice + y * copy->dst_pitch;
 			uint64_t src = copy->src + z * copy->src_slice + y * copy->src_pitch;
 
-			bool is_there = dev_memory_is_usable(card, dst, copy->width,
-							     DEV_WINDOW_WRITE, &dst_is_pageable);
+			bool is_there = range_check(card, dst, copy->width, DEV_WINDOW_WRITE, later,
+						    &dst_is_pageable);
 
-			if (is_there && dev_memory_is_usable(card, src, copy->width,
-							     DEV_WINDOW_READ, &src_is_pageable))
+			if (is_there && range_check(card, src, copy->width, DEV_WINDOW_READ, later,
+						    &src_is_pageable))
 				continue;
 			dev_report_copy(dst, src, copy->width,
 					is_there ? "its source" : "its destination");
@@ -162,13 +169,13 @@ CUresult dev_copy_check(struct dev_card *card, const struct dev_command_copy *co
 	return CUDA_SUCCESS;
 }
 
-CUresult dev_copy_check_set(struct dev_card *card, const struct dev_command_set *set)
+CUresult dev_copy_check_set(struct dev_card *card, const struct dev_command_set *set, bool later)
 {
 	bool is_pageable;
 
 	for (uint64_t y = 0; y < set->height; y++) {
-		if (!dev_memory_is_usable(card, set->dst + y * set->pitch, set->width * set->size,
-					  DEV_WINDOW_WRITE, &is_pageable) ||
+		if (!range_check(card, set->dst + y * set->pitch, set->width * set->size,
+				 DEV_WINDOW_WRITE, later, &is_pageable) ||
 		    is_pageable) {
 			dev_report_copy(set->dst + y * set->pitch, 0, set->width * set->size,
 					"its destination");

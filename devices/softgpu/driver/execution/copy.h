@@ -21,9 +21,10 @@
 
 struct dev_context;
 
-CUresult dev_copy_check(struct dev_card *card, const struct dev_command_copy *copy,
+/* @later: in a graph, so that memory of graphs may still be missing. */
+CUresult dev_copy_check(struct dev_card *card, const struct dev_command_copy *copy, bool later,
 			bool *ret_is_pageable);
-CUresult dev_copy_check_set(struct dev_card *card, const struct dev_command_set *set);
+CUresult dev_copy_check_set(struct dev_card *card, const struct dev_command_set *set, bool later);
 
 /* Return: when it ended, in the device's time; by then the real time has come, too. */
 uint64_t dev_copy_run(struct dev_context *context, const struct dev_command_copy *copy,

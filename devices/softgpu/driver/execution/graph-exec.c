@@ -72,6 +72,39 @@ static CUresult ready_bodies(const struct dev_command_branch *branch)
 	return result;
 }
 
+/* Memory of the graph's launch is there before anything of it is submitted, or nothing is. */
+static CUresult exec_use_memory(const struct dev_graph *graph, size_t *n_used)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	for (size_t i = 0; i < graph->n_nodes && !result; i++) {
+		const struct dev_command *command = graph->nodes[i]->command;
+
+		if (command->kind == DEV_COMMAND_GRAPH) {
+			result = exec_use_memory(command->graph, n_used);
+		} else if (command->kind == DEV_COMMAND_ALLOC) {
+			result = dev_graph_memory_use(command->memory);
+			*n_used += !result;
+		}
+	}
+	return result;
+}
+
+/* The first @n_used of them. */
+static void exec_unuse_memory(const struct dev_graph *graph, size_t *n_used)
+{
+	for (size_t i = 0; i < graph->n_nodes && *n_used; i++) {
+		const struct dev_command *command = graph->nodes[i]->command;
+
+		if (command->kind == DEV_COMMAND_GRAPH) {
+			exec_unuse_memory(command->graph, n_used);
+		} else if (command->kind == DEV_COMMAND_ALLOC) {
+			dev_graph_memory_unuse(command->memory);
+			--*n_used;
+		}
+	}
+}
+
 static CUresult exec_submit(const struct dev_command *command, struct dev_stream *stream)
 {
 	struct dev_command *clone = dev_command_clone(command);
@@ -80,11 +113,14 @@ static CUresult exec_submit(const struct dev_command *command, struct dev_stream
 
 	if (!clone)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	result = dev_command_check(stream->context, clone, &is_pageable);
+	result = dev_command_check(stream->context, clone, stream->capture, &is_pageable);
 	if (result) {
 		dev_command_free(clone);
 		return result;
 	}
+	/* in a capture it becomes a part of another graph */
+	if (!stream->capture)
+		dev_graph_memory_launched(clone);
 	return dev_stream_submit(stream, clone);
 }
 
@@ -127,9 +163,6 @@ static CUresult launch_one(const struct dev_command *command, struct dev_stream 
 		return result ? result : exec_submit(command, stream);
 	case DEV_COMMAND_BATCH:
 		return launch_batch(&command->batch, stream);
-	case DEV_COMMAND_ALLOC:
-		dev_graph_memory_launched(command->memory);
-		return exec_submit(command, stream);
 	default:
 		return exec_submit(command, stream);
 	}
@@ -179,13 +212,35 @@ static CUresult exec_arm(const struct dev_graph *graph, struct dev_stream *strea
 	return result;
 }
 
-CUresult dev_graph_launch(struct dev_graph_exec *exec, struct dev_stream *stream)
+static CUresult exec_launch(struct dev_graph_exec *exec, struct dev_stream *stream)
 {
 	CUresult result = exec_arm(exec->graph, stream);
 
 	for (size_t i = 0; i < exec->graph->n_nodes && !result; i++)
 		if (!exec->order[i]->is_disabled)
 			result = launch_one(exec->order[i]->command, stream);
+	return result;
+}
+
+CUresult dev_graph_launch(struct dev_graph_exec *exec, struct dev_stream *stream)
+{
+	CUresult result = CUDA_SUCCESS;
+	size_t n_used = 0;
+
+	if (!stream->capture)
+		result = exec_use_memory(exec->graph, &n_used);
+	if (!result)
+		result = exec_launch(exec, stream);
+	exec_unuse_memory(exec->graph, &n_used);
+	return result;
+}
+
+CUresult dev_graph_upload(struct dev_graph_exec *exec)
+{
+	size_t n_used = 0;
+	CUresult result = exec_use_memory(exec->graph, &n_used);
+
+	exec_unuse_memory(exec->graph, &n_used);
 	return result;
 }
 

@@ -8,11 +8,14 @@
 #include "base/util.h"
 #include "softgpu/driver/driver.h"
 #include "softgpu/driver/execution/command.h"
+#include "softgpu/driver/memory/arena.h"
 #include "softgpu/driver/memory/memory.h"
+#include "softgpu/driver/memory/pool.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static LIST_HEAD(, dev_graph_memory) memories = LIST_HEAD_INITIALIZER(memories);
-static uint64_t bytes_now[DEV_SETTINGS_DEVICES_MAX], bytes_high[DEV_SETTINGS_DEVICES_MAX];
+/* by attribute; guarded by the driver's lock */
+static uint64_t bytes_high[DEV_SETTINGS_DEVICES_MAX][CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH + 1];
 
 CUresult dev_graph_memory_new(struct dev_card *card, const CUDA_MEM_ALLOC_NODE_PARAMS *params,
 			      struct dev_graph_memory **ret_memory)
@@ -27,7 +30,7 @@ CUresult dev_graph_memory_new(struct dev_card *card, const CUDA_MEM_ALLOC_NODE_P
 	memory->params = *params;
 	memory->params.accessDescs = NULL;
 	memory->params.accessDescCount = 0;
-	r = dev_memory_alloc_block(card, params->bytesize, NULL, &memory->address);
+	r = dev_memory_alloc_later(card, params->bytesize, &memory->arena, &memory->address);
 	if (r) {
 		free(memory);
 		return r == DEV_CARD_E_FULL ? CUDA_ERROR_OUT_OF_MEMORY : dev_driver_result(r);
@@ -35,8 +38,6 @@ CUresult dev_graph_memory_new(struct dev_card *card, const CUDA_MEM_ALLOC_NODE_P
 	memory->params.dptr = memory->address;
 	pthread_mutex_lock(&mutex);
 	LIST_INSERT_HEAD(&memories, memory, link);
-	bytes_now[card->index] += params->bytesize;
-	bytes_high[card->index] = SLU_MAX(bytes_high[card->index], bytes_now[card->index]);
 	pthread_mutex_unlock(&mutex);
 	*ret_memory = memory;
 	return CUDA_SUCCESS;
@@ -56,10 +57,8 @@ void dev_graph_memory_unref(struct dev_graph_memory *memory)
 
 	pthread_mutex_lock(&mutex);
 	last = !--memory->n_refs;
-	if (last) {
+	if (last)
 		LIST_REMOVE(memory, link);
-		bytes_now[memory->card->index] -= memory->params.bytesize;
-	}
 	pthread_mutex_unlock(&mutex);
 	if (last) {
 		dev_memory_free(memory->address);
@@ -89,50 +88,104 @@ struct dev_graph_memory *dev_graph_memory_find(uint64_t address)
 	return memory;
 }
 
-void dev_graph_memory_freed_inside(struct dev_graph_memory *memory)
+static void count_high_locked(const struct dev_card *card)
 {
-	pthread_mutex_lock(&mutex);
-	memory->is_freed_inside = true;
-	pthread_mutex_unlock(&mutex);
+	uint64_t *high = bytes_high[card->index], now = dev_arena_bytes(card);
+
+	for (unsigned i = 0; i <= CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH; i++)
+		high[i] = SLU_MAX(high[i], now);
 }
 
-void dev_graph_memory_launched(struct dev_graph_memory *memory)
+static int use(struct dev_graph_memory *memory)
 {
+	int r;
+
+	dev_driver_lock();
+	r = dev_arena_use(memory->arena);
+	if (r == DEV_CARD_E_FULL && dev_arena_trim(memory->card))
+		r = dev_arena_use(memory->arena);
+	if (!r)
+		count_high_locked(memory->card);
+	dev_driver_unlock();
+	return r;
+}
+
+CUresult dev_graph_memory_use(struct dev_graph_memory *memory)
+{
+	int r = use(memory);
+
+	if (r == DEV_CARD_E_FULL && dev_pool_trim_card(memory->card))
+		r = use(memory);
+	return r == DEV_CARD_E_FULL ? CUDA_ERROR_OUT_OF_MEMORY : dev_driver_result(r);
+}
+
+void dev_graph_memory_unuse(struct dev_graph_memory *memory)
+{
+	dev_driver_lock();
+	dev_arena_unuse(memory->arena);
+	dev_driver_unlock();
+}
+
+/* Return: whether that is a change; the caller then holds the program's use and reference. */
+static bool set_out(struct dev_graph_memory *memory, bool is_out)
+{
+	bool changes;
+
 	pthread_mutex_lock(&mutex);
-	if (!memory->is_freed_inside && !memory->is_out) {
-		memory->is_out = true;
-		memory->n_refs++;
-	}
+	changes = memory->is_out != is_out;
+	memory->is_out = is_out;
 	pthread_mutex_unlock(&mutex);
+	return changes;
+}
+
+void dev_graph_memory_launched(struct dev_command *command)
+{
+	if (command->kind == DEV_COMMAND_ALLOC && set_out(command->memory, true)) {
+		dev_graph_memory_ref(command->memory);
+		/* the launch has used it until now, so there is memory */
+		(void)dev_graph_memory_use(command->memory);
+	} else if (command->kind == DEV_COMMAND_FREE && set_out(command->memory, false)) {
+		command->ends_use = true;
+		dev_graph_memory_unref(command->memory);
+	}
+}
+
+void dev_graph_memory_done(struct dev_command *command)
+{
+	if (!command->memory)
+		return;
+	if (command->ends_use)
+		dev_graph_memory_unuse(command->memory);
+	dev_graph_memory_unref(command->memory);
+	command->memory = NULL;
 }
 
 CUresult dev_graph_memory_free_outside(uint64_t address, struct dev_stream *stream)
 {
-	struct dev_graph_memory *memory;
+	struct dev_graph_memory *memory = dev_graph_memory_find(address);
 	struct dev_command *command;
-	bool was_out = false;
+	bool was_out;
 
-	pthread_mutex_lock(&mutex);
-	memory = find_locked(address);
-	if (memory) {
-		was_out = memory->is_out;
-		memory->is_out = false;
-	}
-	pthread_mutex_unlock(&mutex);
 	if (!memory)
 		return CUDA_ERROR_NOT_FOUND;
-	if (!was_out)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (!stream) {
-		dev_graph_memory_unref(memory);
-		return CUDA_SUCCESS;
-	}
-	command = dev_command_new(DEV_COMMAND_FREE);
-	if (!command) {
+	command = stream ? dev_command_new(DEV_COMMAND_FREE) : NULL;
+	if (stream && !command) {
 		dev_graph_memory_unref(memory);
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
+	was_out = set_out(memory, false);
+	dev_graph_memory_unref(memory);
+	if (!was_out) {
+		free(command);
+		return CUDA_ERROR_INVALID_VALUE;
+	}
+	if (!stream) {
+		dev_graph_memory_unuse(memory);
+		dev_graph_memory_unref(memory);
+		return CUDA_SUCCESS;
+	}
 	command->memory = memory;
+	command->ends_use = true;
 	return dev_stream_submit(stream, command);
 }
 
@@ -172,23 +225,31 @@ CUresult dev_graph_memory_capture_free(struct dev_stream *stream, uint64_t addre
 
 	if (!memory)
 		return CUDA_ERROR_INVALID_VALUE;
-	dev_graph_memory_freed_inside(memory);
 	return memory_submit(stream, DEV_COMMAND_FREE, memory);
 }
 
-uint64_t dev_graph_memory_bytes(const struct dev_card *card, bool at_most)
+void dev_graph_memory_trim(const struct dev_card *card)
 {
+	dev_driver_lock();
+	dev_arena_trim(card);
+	dev_driver_unlock();
+}
+
+uint64_t dev_graph_memory_bytes(const struct dev_card *card, CUgraphMem_attribute which)
+{
+	bool is_high = which == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH ||
+		       which == CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH;
 	uint64_t bytes;
 
-	pthread_mutex_lock(&mutex);
-	bytes = at_most ? bytes_high[card->index] : bytes_now[card->index];
-	pthread_mutex_unlock(&mutex);
+	dev_driver_lock();
+	bytes = is_high ? bytes_high[card->index][which] : dev_arena_bytes(card);
+	dev_driver_unlock();
 	return bytes;
 }
 
-void dev_graph_memory_reset(const struct dev_card *card)
+void dev_graph_memory_reset(const struct dev_card *card, CUgraphMem_attribute which)
 {
-	pthread_mutex_lock(&mutex);
-	bytes_high[card->index] = bytes_now[card->index];
-	pthread_mutex_unlock(&mutex);
+	dev_driver_lock();
+	bytes_high[card->index][which] = dev_arena_bytes(card);
+	dev_driver_unlock();
 }

@@ -3,9 +3,10 @@
 
 /*
  * Memory that a graph allocates and frees. Its address is told when the node is made, and holds for
- * every launch. Here the memory is there from that moment until the last command that knows it is
- * gone; a card would give it back between launches. What a graph allocates and does not free
- * belongs to the program after the launch, until that frees it.
+ * every launch. The memory itself comes with the first launch (or cuGraphUpload()) and is kept for
+ * the next one, until a trim, a launch of another graph that finds no other memory, or the end of
+ * the last graph that knows it. What a graph allocates and does not free belongs to the program
+ * after the launch, until that frees it, by a call or by a launch of another graph.
  */
 
 #include <stdbool.h>
@@ -20,8 +21,8 @@ struct dev_graph_memory {
 	uint64_t address;
 	CUDA_MEM_ALLOC_NODE_PARAMS params; /* constant */
 	struct dev_card *card;		   /* constant */
-	bool is_freed_inside;		   /* by a node */
-	bool is_out;			   /* the program has it */
+	struct dev_arena *arena;	   /* constant */
+	bool is_out; /* allocated by a launch, and no free submitted; then with a use */
 };
 
 CUresult dev_graph_memory_new(struct dev_card *card, const CUDA_MEM_ALLOC_NODE_PARAMS *params,
@@ -32,8 +33,15 @@ void dev_graph_memory_unref(struct dev_graph_memory *memory);
 /* Return: the memory that begins at @address, with a reference, or NULL. */
 struct dev_graph_memory *dev_graph_memory_find(uint64_t address);
 
-void dev_graph_memory_freed_inside(struct dev_graph_memory *memory);
-void dev_graph_memory_launched(struct dev_graph_memory *memory);
+/* While it is used there is memory. Return: OUT_OF_MEMORY where there is none. */
+CUresult dev_graph_memory_use(struct dev_graph_memory *memory);
+void dev_graph_memory_unuse(struct dev_graph_memory *memory);
+
+/* A command of a launch is about to be submitted, of any kind; its memory is used. */
+void dev_graph_memory_launched(struct dev_command *command);
+
+/* ALLOC or FREE is carried out, or will never be. */
+void dev_graph_memory_done(struct dev_command *command);
 
 /* The program frees what a launch left it, after what was submitted to @stream (NULL: at once).
  * Return: NOT_FOUND where there is no such memory. */
@@ -44,6 +52,12 @@ CUresult dev_graph_memory_capture_alloc(struct dev_stream *stream, const CUmemPo
 					uint64_t bytes, uint64_t *ret_address);
 CUresult dev_graph_memory_capture_free(struct dev_stream *stream, uint64_t address);
 
-/* How many bytes graphs have on @card, and had at most; setting the latter to 0 begins anew. */
-uint64_t dev_graph_memory_bytes(const struct dev_card *card, bool at_most);
-void dev_graph_memory_reset(const struct dev_card *card);
+/* Gives back what no launch needs that is queued or runs, and the program does not have. */
+void dev_graph_memory_trim(const struct dev_card *card);
+
+/*
+ * How many bytes graphs have on @card, or had at most. Memory is in use by a graph or it is given
+ * back, so the driver's two figures are one here. A high mark begins anew by itself.
+ */
+uint64_t dev_graph_memory_bytes(const struct dev_card *card, CUgraphMem_attribute which);
+void dev_graph_memory_reset(const struct dev_card *card, CUgraphMem_attribute which);

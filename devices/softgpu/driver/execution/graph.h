@@ -95,6 +95,9 @@ struct dev_graph_exec *dev_graph_exec_get(CUgraphExec handle);
 
 CUresult dev_graph_launch(struct dev_graph_exec *exec, struct dev_stream *stream);
 
+/* Makes the memory that a launch will need. */
+CUresult dev_graph_upload(struct dev_graph_exec *exec);
+
 /* Takes over the commands of @graph, where that has the same shape. */
 CUresult dev_graph_update(struct dev_graph_exec *exec, const struct dev_graph *graph,
 			  CUgraphExecUpdateResultInfo *ret_info);

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/util.h"
 #include "softgpu/driver/context.h"
+#include "softgpu/driver/memory/arena.h"
 #include "softgpu/driver/memory/managed.h"
 #include "softgpu/driver/memory/slab.h"
 
@@ -106,6 +107,10 @@ static void displace_locked(struct dev_alloc *a)
 
 	uint64_t granule = a->card->granule_bytes;
 
+	if (a->arena) {
+		dev_arena_give(a->arena);
+		return;
+	}
 	/* what came from another process may begin inside of its granule */
 	if (!a->slab)
 		unmap_locked(a->base / granule * granule, a->mapped_bytes);
@@ -193,6 +198,37 @@ int dev_memory_alloc_block(struct dev_card *card, uint64_t bytes, struct dev_blo
 			   uint64_t *ret_address)
 {
 	return memory_alloc(card, NULL, block, bytes, ret_address);
+}
+
+int dev_memory_alloc_later(struct dev_card *card, uint64_t bytes, struct dev_arena **ret_arena,
+			   uint64_t *ret_address)
+{
+	struct dev_alloc *a;
+	int r;
+
+	if (bytes > card->capacity_bytes)
+		return DEV_CARD_E_FULL;
+	a = calloc(1, sizeof(*a));
+	if (!a)
+		return slu_error(-ENOMEM);
+	a->card = card;
+	a->bytes = bytes;
+	dev_driver_lock();
+	a->id = dev_memory_new_id_locked();
+	r = dev_arena_take(card, bytes, &a->arena, &a->base);
+	if (!r) {
+		r = dev_spans_add(&allocs, a->base, bytes, a);
+		if (r)
+			displace_locked(a);
+	}
+	dev_driver_unlock();
+	if (r) {
+		free(a);
+		return slu_fold(r);
+	}
+	*ret_arena = a->arena;
+	*ret_address = a->base;
+	return 0;
 }
 
 int dev_memory_import_block(struct dev_card *card, const struct dev_card_ticket *ticket,
@@ -314,8 +350,23 @@ enum dev_memory_kind dev_memory_piece(struct dev_card *card, uint64_t address, u
 	return kind;
 }
 
-bool dev_memory_is_usable(struct dev_card *card, uint64_t address, uint64_t bytes, uint8_t access,
-			  bool *ret_is_pageable)
+/* Whether a graph has @address; then also how many of the following @bytes. */
+static bool is_a_graphs(uint64_t address, uint64_t bytes, uint64_t *ret_bytes)
+{
+	const struct dev_alloc *a;
+	bool is_so;
+
+	dev_driver_lock();
+	a = dev_memory_find_locked(address);
+	is_so = a && a->arena;
+	if (is_so)
+		*ret_bytes = SLU_MIN(bytes, a->base + a->bytes - address);
+	dev_driver_unlock();
+	return is_so;
+}
+
+static bool range_is_usable(struct dev_card *card, uint64_t address, uint64_t bytes, uint8_t access,
+			    bool later, bool *ret_is_pageable)
 {
 	struct dev_card *whose;
 	bool is_pageable = false;
@@ -326,7 +377,9 @@ bool dev_memory_is_usable(struct dev_card *card, uint64_t address, uint64_t byte
 	for (uint64_t at = address; at < address + bytes; at += n) {
 		switch (dev_memory_piece(card, at, address + bytes - at, access, &n, &whose)) {
 		case DEV_MEMORY_INVALID:
-			return false;
+			if (!later || !is_a_graphs(at, address + bytes - at, &n))
+				return false;
+			break;
 		case DEV_MEMORY_PAGEABLE:
 			is_pageable = true;
 			break;
@@ -336,4 +389,16 @@ bool dev_memory_is_usable(struct dev_card *card, uint64_t address, uint64_t byte
 	}
 	*ret_is_pageable = is_pageable;
 	return true;
+}
+
+bool dev_memory_is_usable(struct dev_card *card, uint64_t address, uint64_t bytes, uint8_t access,
+			  bool *ret_is_pageable)
+{
+	return range_is_usable(card, address, bytes, access, false, ret_is_pageable);
+}
+
+bool dev_memory_will_be_usable(struct dev_card *card, uint64_t address, uint64_t bytes,
+			       uint8_t access, bool *ret_is_pageable)
+{
+	return range_is_usable(card, address, bytes, access, true, ret_is_pageable);
 }

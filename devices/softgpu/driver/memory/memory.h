@@ -15,6 +15,7 @@
 #include "softgpu/driver/driver.h"
 #include "softgpu/interp/interp.h"
 
+struct dev_arena;
 struct dev_context;
 struct dev_slab;
 struct dev_block;
@@ -25,6 +26,7 @@ struct dev_alloc {
 	uint64_t bytes;		     /* as asked for */
 	uint64_t mapped_bytes;	     /* of a large one: whole granules; 0 for a small one */
 	struct dev_slab *slab;	     /* of a small one */
+	struct dev_arena *arena;     /* of a graph's, which has neither; NULL: of none */
 	struct dev_context *context; /* in which it was made; NULL: outlives contexts */
 	struct dev_card *card;
 	struct dev_block *block; /* of a pool; NULL: of none */
@@ -45,6 +47,13 @@ int dev_memory_alloc(struct dev_context *context, uint64_t bytes, uint64_t *ret_
 
 /* As above, for a pool: belongs to @block and to no context. */
 int dev_memory_alloc_block(struct dev_card *card, uint64_t bytes, struct dev_block *block,
+			   uint64_t *ret_address);
+
+/*
+ * Addresses for a graph, whose memory comes with the first use of the arena.
+ * Return: 0, DEV_CARD_E_FULL where the card is smaller, -errno.
+ */
+int dev_memory_alloc_later(struct dev_card *card, uint64_t bytes, struct dev_arena **ret_arena,
 			   uint64_t *ret_address);
 
 /*
@@ -117,3 +126,7 @@ enum dev_memory_kind dev_memory_piece(struct dev_card *card, uint64_t address, u
 /* Whether the whole range may be used so, and whether any of it is pageable. */
 bool dev_memory_is_usable(struct dev_card *card, uint64_t address, uint64_t bytes, uint8_t access,
 			  bool *ret_is_pageable);
+
+/* Whether that will be so when a graph is launched, whose memory comes with the launch. */
+bool dev_memory_will_be_usable(struct dev_card *card, uint64_t address, uint64_t bytes,
+			       uint8_t access, bool *ret_is_pageable);

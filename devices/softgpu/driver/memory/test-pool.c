@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib/softgpu.h"
 
-/* Pools, memory in the order of streams, memory of graphs. */
+/* Pools, and memory in the order of streams. */
 
 #define MIB (1u << 20)
-
-static CUcontext context;
 
 static uint64_t attribute(CUmemoryPool pool, CUmemPool_attribute which)
 {
@@ -118,91 +116,10 @@ static void a_pool_of_ones_own_has_its_own_limit(void **state)
 	assert_ptr_not_equal(told, pool);
 }
 
-static uint32_t read_word(CUdeviceptr p)
-{
-	uint32_t word;
-
-	assert_cu(cuMemcpyDtoH_v2(&word, p, 4));
-	return word;
-}
-
-static void a_graph_may_allocate_and_free(void **state)
-{
-	CUgraphNodeType type;
-	CUgraphNode nodes[8];
-	CUdeviceptr p, out;
-	CUstream stream;
-	CUgraphExec exec;
-	CUgraph graph;
-	CUfunction fill = test_function(test_ptx_fill, "fill");
-	cuuint64_t used;
-	size_t n = 8;
-
-	(void)state;
-	assert_cu(cuMemAlloc_v2(&out, 4));
-	assert_cu(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-	assert_cu(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-	assert_cu(cuMemAllocAsync(&p, MIB, stream));
-	assert_cu(test_fill(fill, p, 1000, 5, stream));
-	assert_cu(cuMemcpyDtoDAsync_v2(out, p + 400, 4, stream));
-	assert_cu(cuMemFreeAsync(p, stream));
-	assert_cu(cuStreamEndCapture(stream, &graph));
-	assert_cu(cuGraphGetNodes(graph, nodes, &n));
-	assert_int_equal(n, 4);
-	assert_cu(cuGraphNodeGetType(nodes[0], &type));
-	assert_int_equal(type, CU_GRAPH_NODE_TYPE_MEM_ALLOC);
-	assert_cu(cuGraphNodeGetType(nodes[3], &type));
-	assert_int_equal(type, CU_GRAPH_NODE_TYPE_MEM_FREE);
-	assert_cu(cuGraphInstantiateWithFlags(&exec, graph, 0));
-	for (unsigned i = 0; i < 3; i++) {
-		assert_cu(cuMemsetD32_v2(out, 0, 1));
-		assert_cu(cuCtxSynchronize());
-		assert_cu(cuGraphLaunch(exec, stream));
-		assert_cu(cuStreamSynchronize(stream));
-		assert_int_equal(read_word(out), 105);
-	}
-	assert_cu(cuDeviceGetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &used));
-	assert_int_equal(used, MIB);
-	assert_cu(cuGraphExecDestroy(exec));
-	assert_cu(cuGraphDestroy(graph));
-	assert_cu(cuDeviceGetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &used));
-	assert_int_equal(used, 0);
-	assert_cu(cuStreamDestroy_v2(stream));
-	assert_cu(cuMemFree_v2(out));
-}
-
-static void memory_that_a_graph_leaves_is_the_programs(void **state)
-{
-	CUDA_MEM_ALLOC_NODE_PARAMS params = {
-		.poolProps = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
-			       .location = { CU_MEM_LOCATION_TYPE_DEVICE, 0 } },
-		.bytesize = 4096,
-	};
-	CUDA_MEMSET_NODE_PARAMS set = { .elementSize = 4, .width = 1024, .height = 1, .value = 77 };
-	CUgraphNode alloc, node;
-	CUgraphExec exec;
-	CUgraph graph;
-
-	(void)state;
-	assert_cu(cuGraphCreate(&graph, 0));
-	assert_cu(cuGraphAddMemAllocNode(&alloc, graph, NULL, 0, &params));
-	set.dst = params.dptr;
-	assert_cu(cuGraphAddMemsetNode(&node, graph, &alloc, 1, &set, context));
-	assert_cu(cuGraphInstantiateWithFlags(&exec, graph, 0));
-	assert_int_equal(cuMemFreeAsync(params.dptr, NULL), CUDA_ERROR_INVALID_VALUE);
-	assert_cu(cuGraphLaunch(exec, NULL));
-	assert_cu(cuGraphExecDestroy(exec));
-	assert_cu(cuGraphDestroy(graph));
-	assert_int_equal(read_word(params.dptr + 4092), 77);
-	assert_cu(cuMemFreeAsync(params.dptr, NULL));
-	assert_cu(cuCtxSynchronize());
-	assert_int_equal(cuMemFree_v2(params.dptr), CUDA_ERROR_INVALID_VALUE);
-}
-
 static int set_up(void **state)
 {
 	(void)state;
-	context = test_context_make("64M");
+	test_context_make("64M");
 	return 0;
 }
 
@@ -212,8 +129,6 @@ int main(void)
 		cmocka_unit_test(a_block_is_used_again_in_the_stream_that_freed_it),
 		cmocka_unit_test(a_full_device_gets_memory_from_what_is_idle),
 		cmocka_unit_test(a_pool_of_ones_own_has_its_own_limit),
-		cmocka_unit_test(a_graph_may_allocate_and_free),
-		cmocka_unit_test(memory_that_a_graph_leaves_is_the_programs),
 	};
 
 	return cmocka_run_group_tests_name("softgpu-pool", tests, set_up, test_device_tear_down);
