@@ -28,12 +28,12 @@ static bool stream_is_captured(CUstream stream)
 	return d && slu_cuda_graphmem_is_captured(d, stream);
 }
 
-/* Sets @bytes aside. What is allocated in a capture is a graph's. */
+/* Sets @bytes aside. What is allocated in a capture is a graph's, and comes with the launch. */
 static bool stream_reserve(struct slu_cuda_device *d, CUstream stream, uint64_t bytes,
 			   bool *ret_is_captured)
 {
 	*ret_is_captured = slu_cuda_graphmem_is_captured(d, stream);
-	return *ret_is_captured ? slu_cuda_graphmem_reserve(d, bytes)
+	return *ret_is_captured ? slu_cuda_graphmem_may_own(d, bytes)
 				: slu_cuda_memory_reserve(d, bytes, bytes);
 }
 
@@ -44,7 +44,8 @@ static void stream_charge(struct slu_cuda_device *d, const CUdeviceptr *address,
 	uint64_t reserved = bytes;
 
 	if (is_captured) {
-		slu_cuda_graphmem_made(d, bytes, address);
+		if (address)
+			slu_cuda_graphmem_made(d);
 		return;
 	}
 	if (address)

@@ -239,15 +239,11 @@ static int bypass_poll(struct slu_cuda_device *d, uint64_t n)
 		slu_cuda_bypass_met(d);
 	}
 	slu_cuda_bypass_keep(d);
-	slu_cuda_graphmem_look(d);
 	return 0;
 }
 
-/* Called with the gate shut and empty to see whether it is at rest, and open to see whether it is
- * idle: then the answer may be out of date when it is given, and nothing depends on it. */
-static int backend_drain(void *data)
+static int device_poll(struct slu_cuda_device *d)
 {
-	struct slu_cuda_device *d = data;
 	uint64_t n;
 	int r;
 
@@ -259,6 +255,28 @@ static int backend_drain(void *data)
 	if (r == SLU_BACKEND_E_BUSY)
 		return host_calls_poll(d);
 	return r == 0 ? bypass_poll(d, n) : r;
+}
+
+/* At rest others may need what graphs keep for their next launch. */
+static int backend_drain(void *data)
+{
+	struct slu_cuda_device *d = data;
+	int r = device_poll(d);
+
+	if (r == 0)
+		slu_cuda_graphmem_give_idle(d);
+	return r;
+}
+
+/* The gate is open: the answer may be out of date when it is given, and nothing depends on it. */
+static int backend_progress(void *data)
+{
+	struct slu_cuda_device *d = data;
+	int r = device_poll(d);
+
+	if (r == 0)
+		slu_cuda_graphmem_look(d);
+	return r;
 }
 
 static int backend_compare(void *data, struct slu_unit *unit, const void *host, bool always)
@@ -402,7 +420,7 @@ const struct slu_backend slu_cuda_backend = {
 	.compare = backend_compare,
 	.will_compare = backend_will_compare,
 	.placed = backend_placed,
-	.progress = backend_drain,
+	.progress = backend_progress,
 	.pin = backend_pin,
 	.unpin = backend_unpin,
 	.pin_copy = backend_pin_copy,

@@ -4,7 +4,6 @@
 #include "cuda/device.h"
 #include "cuda/gate.h"
 #include "cuda/real.h"
-#include "cuda/headroom.h"
 
 _Atomic uint64_t slu_cuda_bypass_n_begun, slu_cuda_bypass_n_ended;
 
@@ -29,33 +28,6 @@ void slu_cuda_bypass_wait(struct slu_cuda_device *device)
 
 /* -- the calls ----------------------------------------------------------------------------------
  */
-
-/* How an instance is made takes memory of the device, too. */
-#define INSTANTIATE(name, given, flags)                                                            \
-	({                                                                                         \
-		CUresult r_ = SLU_REAL(name)(ret_exec, graph, given);                              \
-		struct slu_cuda_device *d_ = slu_cuda_device_here();                               \
-                                                                                                   \
-		SLU_CUDA_HEADROOM_RETRY (d_, 0, r_)                                                \
-			r_ = SLU_REAL(name)(ret_exec, graph, given);                               \
-		if (r_ == CUDA_SUCCESS && d_ && (flags)&CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) \
-			slu_cuda_bypass_met(d_);                                                   \
-		r_;                                                                                \
-	})
-
-CUresult cuGraphInstantiateWithFlags(CUgraphExec *ret_exec, CUgraph graph, unsigned long long flags)
-{
-	return INSTANTIATE(cuGraphInstantiateWithFlags, flags, flags);
-}
-
-#define WITH_PARAMS(name)                                                                          \
-	CUresult name(CUgraphExec *ret_exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *params) \
-	{                                                                                          \
-		return INSTANTIATE(name, params, params->flags);                                   \
-	}
-
-WITH_PARAMS(cuGraphInstantiateWithParams)
-WITH_PARAMS(cuGraphInstantiateWithParams_ptsz)
 
 /* A thread can be inside the gate of one device only, and each device has turns of its own. */
 CUresult cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS *params, unsigned int n,

@@ -88,7 +88,7 @@ static inline void launch_note(struct slu_cuda_device *device, CUstream stream)
 	slu_cuda_streams_note(&device->stream_uses, stream, number);
 }
 
-#define GATED(name, stream, writes, prepare, finish, ...)                               \
+#define GATED(name, stream, writes, needs, prepare, finish, ...)                        \
 	CUresult name(JOIN(PARAMETERS_, COUNT(__VA_ARGS__))(__VA_ARGS__))               \
 	{                                                                               \
 		struct slu_cuda_device *device_ = slu_cuda_device_here();               \
@@ -99,8 +99,10 @@ static inline void launch_note(struct slu_cuda_device *device, CUstream stream)
 		prepare;                                                                \
 		if (__builtin_expect(!slu_gate_try_enter(device_->index), 0)) {         \
 			result_ = slu_cuda_gate_enter_slow(device_);                    \
-			if (result_ != CUDA_SUCCESS)                                    \
+			if (result_ != CUDA_SUCCESS) {                                  \
+				finish;                                                 \
 				return result_;                                         \
+			}                                                               \
 		}                                                                       \
 		if (__builtin_expect(calls_tell(device_), 0)) {                         \
 			writes;                                                         \
@@ -108,7 +110,7 @@ static inline void launch_note(struct slu_cuda_device *device, CUstream stream)
 		result_ = SLU_REAL(name)(JOIN(ARGUMENTS_, COUNT(__VA_ARGS__)));         \
 		launch_note(device_, stream);                                           \
 		slu_cuda_gate_leave(device_);                                           \
-		SLU_CUDA_HEADROOM_RETRY (device_, 0, result_) {                         \
+		SLU_CUDA_HEADROOM_RETRY (device_, needs, result_) {                     \
 			result_ = SLU_REAL(name)(JOIN(ARGUMENTS_, COUNT(__VA_ARGS__))); \
 			launch_note(device_, stream);                                   \
 		}                                                                       \
@@ -131,19 +133,26 @@ static inline void launch_note(struct slu_cuda_device *device, CUstream stream)
 #define ELEMENTS(n, bytes) slu_cuda_writes_product(n, bytes)
 
 #define SLU_GATED(name, stream, writes, ...) \
-	GATED(name, stream, writes, flight_wait(device_), , __VA_ARGS__)
+	GATED(name, stream, writes, 0, flight_wait(device_), , __VA_ARGS__)
 #define SLU_GATED_WAITS(name, stream, writes, ...) \
-	GATED(name, stream, writes, host_calls_wait(device_, stream), , __VA_ARGS__)
+	GATED(name, stream, writes, 0, host_calls_wait(device_, stream), , __VA_ARGS__)
 #define SEEN(address) slu_cuda_query_host_sees(address)
 #define SLU_GATED_SEEN(name, stream, is_seen, writes, ...)          \
-	GATED(name, stream, writes,                                 \
+	GATED(name, stream, writes, 0,                              \
 	      device_has_host_calls(device_) && (is_seen)           \
 		      ? slu_cuda_gate_wait_outside(device_, stream) \
 		      : flight_wait(device_),                       \
 	      , __VA_ARGS__)
-#define SLU_GATED_GRAPH(name, stream, writes, ...)                                         \
-	GATED(name, stream, writes, flight_wait(device_), slu_cuda_graphmem_look(device_), \
-	      __VA_ARGS__)
+#define GRAPH_PREPARE(stream)                                                \
+	uint64_t graph_bytes_;                                               \
+                                                                             \
+	flight_wait(device_);                                                \
+	if (!slu_cuda_graphmem_prepare(device_, a, stream, &graph_bytes_)) { \
+		return CUDA_ERROR_OUT_OF_MEMORY;                             \
+	}
+#define SLU_GATED_GRAPH(name, stream, writes, ...)                       \
+	GATED(name, stream, writes, graph_bytes_, GRAPH_PREPARE(stream), \
+	      slu_cuda_graphmem_launched(device_, a, graph_bytes_, result_), __VA_ARGS__)
 #include "cuda/gated.def"
 
 #define SLU_LOOSE(name, ...)                                                    \

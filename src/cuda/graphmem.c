@@ -5,6 +5,7 @@
 #include "cuda/capture.h"
 #include "cuda/device.h"
 #include "cuda/frozen.h"
+#include "cuda/instance.h"
 #include "cuda/memory.h"
 #include "cuda/real.h"
 #include "cuda/headroom.h"
@@ -15,7 +16,7 @@ static uint64_t graphmem_key(const struct slu_cuda_device *d)
 }
 
 /* Gives back what no call needs any more. */
-static void graphmem_trim(struct slu_cuda_device *d, uint64_t more_bytes, uint64_t ended_bytes)
+static void graphmem_unreserve(struct slu_cuda_device *d, uint64_t more_bytes, uint64_t ended_bytes)
 {
 	struct slu_cuda_graphmem *g = &d->graphmem;
 	uint64_t excess;
@@ -39,27 +40,32 @@ static void graphmem_charge_more(struct slu_cuda_device *d, uint64_t bytes)
 	d->graphmem.reserved_bytes = 0;
 	slu_lock_give(&slu_cuda.lock);
 	slu_cuda_frozen_add(d, graphmem_key(d), bytes, SLU_FROZEN_GRAPH, &reserved);
-	graphmem_trim(d, reserved, 0);
+	graphmem_unreserve(d, reserved, 0);
 }
 
 /* Growth is charged as a unit of its own, so that the rest is never without a charge. */
 static void graphmem_charge(struct slu_cuda_device *d)
 {
 	struct slu_cuda_graphmem *g = &d->graphmem;
+	uint64_t charged = atomic_load(&g->charged_bytes);
 	cuuint64_t bytes = 0;
 
+	if (atomic_exchange(&g->is_trim_due, false)) {
+		atomic_fetch_add(&g->n_trims, 1);
+		SLU_REAL(cuDeviceGraphMemTrim)(d->ordinal);
+	}
 	if (SLU_REAL(cuDeviceGetGraphMemAttribute)(
 		    d->ordinal, CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT, &bytes) != CUDA_SUCCESS ||
-	    bytes == g->charged_bytes)
+	    bytes == charged)
 		return;
-	if (bytes < g->charged_bytes) {
+	if (bytes < charged) {
 		while (slu_cuda_frozen_remove(graphmem_key(d)))
 			;
-		g->charged_bytes = 0;
+		charged = 0;
 	}
-	if (bytes > g->charged_bytes)
-		graphmem_charge_more(d, bytes - g->charged_bytes);
-	g->charged_bytes = bytes;
+	if (bytes > charged)
+		graphmem_charge_more(d, bytes - charged);
+	atomic_store(&g->charged_bytes, bytes);
 }
 
 static void graphmem_end_charge(struct slu_cuda_graphmem *g)
@@ -100,7 +106,7 @@ static void graphmem_look_and_wait(struct slu_cuda_device *device)
 	} while (atomic_load(&g->is_due));
 }
 
-bool slu_cuda_graphmem_reserve(struct slu_cuda_device *device, uint64_t bytes)
+static bool graphmem_reserve(struct slu_cuda_device *device, uint64_t bytes)
 {
 	if (!slu_cuda_memory_reserve(device, bytes, bytes))
 		return false;
@@ -111,18 +117,61 @@ bool slu_cuda_graphmem_reserve(struct slu_cuda_device *device, uint64_t bytes)
 	return true;
 }
 
-void slu_cuda_graphmem_made(struct slu_cuda_device *device, uint64_t bytes, bool is_made)
+bool slu_cuda_graphmem_may_own(struct slu_cuda_device *device, uint64_t bytes)
 {
-	if (is_made) {
-		atomic_store(&device->graphmem.is_used, true);
+	if (bytes <= slu_client_device_most(device->client))
+		return true;
+	if (!slu_cuda_memory_reserve(device, bytes, bytes))
+		return false;
+	slu_client_device_unreserve(device->client, bytes);
+	return true;
+}
+
+void slu_cuda_graphmem_made(struct slu_cuda_device *device)
+{
+	atomic_store(&device->graphmem.is_used, true);
+}
+
+void slu_cuda_graphmem_give_idle(struct slu_cuda_device *device)
+{
+	if (!slu_cuda_graphmem_is_used(device))
+		return;
+	atomic_store(&device->graphmem.is_trim_due, true);
+	graphmem_look_and_wait(device);
+}
+
+bool slu_cuda_graphmem_prepare_slow(struct slu_cuda_device *device, CUgraphExec exec,
+				    CUstream stream, uint64_t *ret_bytes)
+{
+	uint64_t bytes;
+
+	/* a launch in a capture becomes a node */
+	if (slu_cuda_graphmem_is_captured(device, stream))
+		return true;
+	bytes = slu_cuda_instance_needs(device, exec);
+	if (bytes && !graphmem_reserve(device, bytes))
+		return false;
+	*ret_bytes = bytes;
+	return true;
+}
+
+void slu_cuda_graphmem_launched_slow(struct slu_cuda_device *device, CUgraphExec exec,
+				     uint64_t bytes, CUresult result)
+{
+	if (!bytes) {
+		slu_cuda_graphmem_look_slow(device);
+		return;
+	}
+	if (result == CUDA_SUCCESS) {
+		slu_cuda_instance_launched(exec);
 		graphmem_look_and_wait(device);
 	}
-	graphmem_trim(device, 0, bytes);
+	graphmem_unreserve(device, 0, bytes);
 }
 
 void slu_cuda_graphmem_reset(struct slu_cuda_device *device)
 {
-	device->graphmem.charged_bytes = 0;
+	atomic_store(&device->graphmem.charged_bytes, 0);
 	atomic_store(&device->graphmem.is_used, false);
 }
 
@@ -145,13 +194,13 @@ CUresult cuGraphAddMemAllocNode(CUgraphNode *ret_node, CUgraph graph, const CUgr
 	uint64_t bytes = d ? params->bytesize : 0;
 	CUresult r;
 
-	if (d && !slu_cuda_graphmem_reserve(d, bytes))
+	if (d && !slu_cuda_graphmem_may_own(d, bytes))
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	r = SLU_REAL(cuGraphAddMemAllocNode)(ret_node, graph, deps, n, params);
 	SLU_CUDA_HEADROOM_RETRY (d, bytes, r)
 		r = SLU_REAL(cuGraphAddMemAllocNode)(ret_node, graph, deps, n, params);
-	if (d)
-		slu_cuda_graphmem_made(d, bytes, r == CUDA_SUCCESS);
+	if (d && r == CUDA_SUCCESS)
+		slu_cuda_graphmem_made(d);
 	return r;
 }
 
@@ -169,12 +218,12 @@ CUresult cuGraphDestroy(CUgraph graph)
 	return graphmem_look_after(SLU_REAL(cuGraphDestroy)(graph));
 }
 
-CUresult cuGraphExecDestroy(CUgraphExec exec)
-{
-	return graphmem_look_after(SLU_REAL(cuGraphExecDestroy)(exec));
-}
-
 CUresult cuDeviceGraphMemTrim(CUdevice ordinal)
 {
-	return graphmem_look_after(SLU_REAL(cuDeviceGraphMemTrim)(ordinal));
+	struct slu_cuda_device *d = slu_cuda_device_find_started(ordinal);
+	CUresult r = SLU_REAL(cuDeviceGraphMemTrim)(ordinal);
+
+	if (d)
+		atomic_fetch_add(&d->graphmem.n_trims, 1);
+	return graphmem_look_after(r);
 }

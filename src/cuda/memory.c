@@ -82,6 +82,7 @@ bool slu_cuda_memory_reserve(struct slu_cuda_device *device, uint64_t bytes, uin
 	slu_cuda_capture_restore(before);
 	slu_cuda_hasher_yield(device);
 	slu_cuda_pool_release_unused(device);
+	slu_cuda_graphmem_give_idle(device);
 	return slu_client_device_reserve(device->client, bytes, asked_bytes);
 }
 

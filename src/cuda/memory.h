@@ -13,8 +13,8 @@ CUresult slu_cuda_memory_end(CUdeviceptr address);
 
 /*
  * Sets @bytes aside, if the program may own so much. If not, it first gives back empty slabs and
- * the memory that pools do not use. A denial is logged with @asked_bytes, unless these are 0. The
- * caller returns unused bytes with slu_client_device_unreserve().
+ * the memory that pools do not use and graphs only keep. A denial is logged with @asked_bytes,
+ * unless these are 0. The caller returns unused bytes with slu_client_device_unreserve().
  */
 bool slu_cuda_memory_reserve(struct slu_cuda_device *device, uint64_t bytes, uint64_t asked_bytes);
 

@@ -180,13 +180,13 @@ CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraphNod
 		uint64_t bytes = d ? params->alloc.bytesize : 0;                                  \
 		CUresult r;                                                                       \
                                                                                                   \
-		if (d && !slu_cuda_graphmem_reserve(d, bytes))                                    \
+		if (d && !slu_cuda_graphmem_may_own(d, bytes))                                    \
 			return CUDA_ERROR_OUT_OF_MEMORY;                                          \
 		r = SLU_REAL(name) arguments;                                                     \
 		SLU_CUDA_HEADROOM_RETRY (d, bytes, r)                                             \
 			r = SLU_REAL(name) arguments;                                             \
-		if (d)                                                                            \
-			slu_cuda_graphmem_made(d, bytes, r == CUDA_SUCCESS);                      \
+		if (d && r == CUDA_SUCCESS)                                                       \
+			slu_cuda_graphmem_made(d);                                                \
 		return r;                                                                         \
 	}
 

@@ -12,6 +12,7 @@ struct piece {
 	CUdeviceptr address;
 	CUmemGenericAllocationHandle handle;
 	CUgraph graph;
+	CUgraphExec exec;
 	CUarray array;
 };
 
@@ -58,6 +59,22 @@ static void give_managed(struct piece *p)
 	OK(cuMemFree_v2(p->address));
 }
 
+/* The memory comes with the launch, and stays the program's. */
+static CUresult launch_piece(struct piece *p)
+{
+	CUresult r;
+
+	OK(cuGraphInstantiateWithFlags(&p->exec, p->graph, 0));
+	r = cuGraphLaunch(p->exec, NULL);
+	if (r == CUDA_SUCCESS) {
+		OK(cuStreamSynchronize(NULL));
+		return r;
+	}
+	OK(cuGraphExecDestroy(p->exec));
+	OK(cuGraphDestroy(p->graph));
+	return r;
+}
+
 static CUresult add_node(struct piece *p, size_t bytes, bool by_any)
 {
 	CUgraphNodeParams any = {
@@ -72,8 +89,10 @@ static CUresult add_node(struct piece *p, size_t bytes, bool by_any)
 	OK(cuGraphCreate(&p->graph, 0));
 	r = by_any ? cuGraphAddNode(&node, p->graph, NULL, 0, &any)
 		   : cuGraphAddMemAllocNode(&node, p->graph, NULL, 0, &any.alloc);
-	if (r != CUDA_SUCCESS)
-		OK(cuGraphDestroy(p->graph));
+	p->address = any.alloc.dptr;
+	if (r == CUDA_SUCCESS)
+		return launch_piece(p);
+	OK(cuGraphDestroy(p->graph));
 	return r;
 }
 
@@ -97,13 +116,16 @@ static CUresult take_captured(struct piece *p, size_t bytes)
 	r = cuMemAllocAsync(&p->address, bytes, stream);
 	OK(cuStreamEndCapture(stream, &p->graph));
 	OK(cuStreamDestroy_v2(stream));
-	if (r != CUDA_SUCCESS)
-		OK(cuGraphDestroy(p->graph));
+	if (r == CUDA_SUCCESS)
+		return launch_piece(p);
+	OK(cuGraphDestroy(p->graph));
 	return r;
 }
 
 static void give_graph(struct piece *p)
 {
+	OK(cuMemFree_v2(p->address));
+	OK(cuGraphExecDestroy(p->exec));
 	OK(cuGraphDestroy(p->graph));
 	OK(cuDeviceGraphMemTrim(0));
 }

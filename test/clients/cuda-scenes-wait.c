@@ -304,6 +304,43 @@ void scene_passes_by(const char *unused)
 	scene_check(p, n, x);
 }
 
+static void launch_kept(CUgraphExec exec, CUstream stream, CUdeviceptr out)
+{
+	OK(cuMemsetD32Async(out, 0, 64, stream));
+	OK(cuGraphLaunch(exec, stream));
+	OK(cuStreamSynchronize(stream));
+	scene_check(out, 64, 77);
+}
+
+/* A graph that allocates, uses and frees its memory: between launches the driver only keeps it. It
+ * is launched, waits, and is launched so many times again. */
+void scene_graph_keeps(const char *n_times)
+{
+	const char *given = getenv("SCENE_BYTES");
+	size_t bytes = given ? strtoull(given, NULL, 0) : 4 << 20;
+	CUgraphExec exec;
+	CUdeviceptr p, out;
+	CUstream stream;
+	CUgraph graph;
+
+	OK(cuMemAlloc_v2(&out, 256));
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+	OK(cuMemAllocAsync(&p, bytes, stream));
+	OK(cuMemsetD32Async(p, 77, bytes / 4, stream));
+	OK(cuMemcpyDtoDAsync_v2(out, p + bytes - 256, 256, stream));
+	OK(cuMemFreeAsync(p, stream));
+	OK(cuStreamEndCapture(stream, &graph));
+	OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	launch_kept(exec, stream, out);
+	wait_for_the_end(NULL);
+	for (int i = 0; i < atoi(n_times); i++)
+		launch_kept(exec, stream, out);
+	OK(cuGraphExecDestroy(exec));
+	OK(cuGraphDestroy(graph));
+	OK(cuMemFree_v2(out));
+}
+
 /* A graph that owns its memory: by a "node", by the call for "any-node", or by a "capture". It is
  * launched, and then waited. */
 void scene_graph_memory(const char *how)

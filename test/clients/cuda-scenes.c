@@ -588,6 +588,7 @@ static const struct {
 	{ "runs-ahead", scene_runs_ahead },
 	{ "threads", scene_threads },
 	{ "passes-by", scene_passes_by },
+	{ "graph-keeps", scene_graph_keeps },
 	{ "graph-memory", scene_graph_memory },
 	{ "virtual-memory", scene_virtual_memory },
 	{ "small-memory", scene_small_memory },

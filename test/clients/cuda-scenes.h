@@ -61,6 +61,7 @@ void scene_graph_waits(const char *how);
 void scene_runs_ahead(const char *how);
 void scene_threads(const char *n_threads);
 void scene_passes_by(const char *unused);
+void scene_graph_keeps(const char *n_times);
 void scene_graph_memory(const char *how);
 
 /* cuda-scenes-memory.c: scenes whose accounts somebody compares, step by step */

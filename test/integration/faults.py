@@ -45,15 +45,15 @@ OPENCL = {
 }
 
 
-def one_fault(w, api, kind, number, own_calls, *words, mib=1):
-    """Returns whether the fault occurred."""
+def one_fault(w, api, kind, number, own_calls, *words, mib=1, scene=None):
+    """Returns whether the fault occurred. The program fills memory, or plays a scene."""
     log = w.folder / "faults"
     log.unlink(missing_ok=True)
     stand_in = {"cuda": "SOFTGPU", "opencl": "LIMITER"}[api]
-    victim = w.start([s.CLIENTS / {"cuda": "cuda-fill", "opencl": "cl-fill"}[api], "--mib", mib, "--buffers", 3, "--rounds",
-                      2, *words], api, name="victim", env={
-                          f"SLUICE_{stand_in}_FAULT": f"{kind}:{number}", f"SLUICE_{stand_in}_FAULT_LOG": log,
-                          "SLUICE_LOG": w.folder / "victim.log"})
+    fill = [s.CLIENTS / {"cuda": "cuda-fill", "opencl": "cl-fill"}[api], "--mib", mib, "--buffers", 3, "--rounds", 2, *words]
+    victim = w.start([s.BUILD / "src/cuda/cuda-scenes", *scene] if scene else fill, api, name="victim", env={
+        f"SLUICE_{stand_in}_FAULT": f"{kind}:{number}", f"SLUICE_{stand_in}_FAULT_LOG": log,
+        "SLUICE_LOG": w.folder / "victim.log", "SCENE_BYTES": mib * s.MIB})
     out = w.finish(victim, exits=(0, 3, 4))
     w.programs.remove(victim)
     if victim.returncode:
@@ -110,6 +110,17 @@ def every_pooled(kind, own_calls):
         w.end(other)
 
 
+def every_graph(kind, own_calls):
+    """Next to another program, with memory of a graph that is given up at every rest."""
+    with s.World(f"graph-{kind}", memory=2 * s.MIB, settings=SETTINGS, softgpu={"scale": 256}) as w:
+        w.start_daemon()
+        other = w.start([s.CLIENTS / "cuda-fill", "--mib", 1, "--buffers", 6, "--rounds", 1, "--endless"], "cuda",
+                        name="other", stdin=subprocess.PIPE)
+        s.wait_until("the other one runs", lambda: (w.program("other") or {}).get("launches"))
+        every_number(w, "cuda", kind, own_calls, scene=["graph-keeps", 8])
+        w.end(other)
+
+
 def every_mapped(kind, own_calls):
     """Alone and larger than the device: the rest is mapped, each operation of that fails once."""
     settings = SETTINGS | {"memory.allow_mapped": "on", "memory.visible_memory": "8M"}
@@ -147,6 +158,13 @@ def pooled_test_of(kind, own_calls):
     return test
 
 
+def graph_test_of(kind, own_calls):
+    def test():
+        every_graph(kind, own_calls)
+    test.__name__ = f"each_{kind}_of_a_program_with_memory_of_graphs_fails_once"
+    return test
+
+
 def mapped_test_of(kind, own_calls):
     def test():
         every_mapped(kind, own_calls)
@@ -159,6 +177,8 @@ ALLOCS = [("cuda", kind) for kind in ("create", "map", "access")] + [("opencl", 
 s.main(*[test_of("cuda", *row) for row in CUDA.items()], *[own_test_of(*row) for row in OWN.items()],
        *[test_of("opencl", *row) for row in OPENCL.items()],
        *[pooled_test_of(kind, CUDA[kind]) for kind in ("create", "map", "access", "unmap", "copy")],
+       graph_test_of("create", "cuCtxCreate|cuDevicePrimaryCtxRetain|cuModuleLoadData"),
+       graph_test_of("copy", "cuMemcpy|cuGraphLaunch"), graph_test_of("unmap", None),
        *[mapped_test_of(kind, CUDA[kind]) for kind in ("map", "access", "unmap", "host")],
        *[alloc_test_of(api, kind, {"cuda": CUDA, "opencl": OPENCL}[api][kind]) for api, kind in ALLOCS],
        each_create_of_memory_that_can_be_exported_fails_once)

@@ -88,13 +88,13 @@ def memory_of_a_graph_is_given_beside_one_that_fills_the_device():
 
 
 def memory_of_a_graph_that_fits_nowhere_is_refused_and_history_says_why():
-    for mib, reason in ((62, "needs"), (65, "visible_memory")):
+    for mib, call, reason in ((62, "cuGraphLaunch", "needs"), (65, "cuGraphAddMemAllocNode", "visible_memory")):
         with s.World("shim-graph-nowhere", settings={"memory.capacity_patience": "100ms", "memory.visible_memory": "64M"},
                      softgpu={"profile": "rtx5080", "context_overhead": "4M"}) as w:
             w.start_daemon()
             late = w.start([SCENES, "graph-memory", "node"], "cuda", name="late", env={"SCENE_BYTES": mib * s.MIB})
             out = w.finish(late, exits=(3,))
-            s.check("2 instead of 0: cuGraphAddMemAllocNode" in out, "the node is refused for want of memory", out)
+            s.check(f"2 instead of 0: {call}" in out, "it is refused for want of memory", out)
             denials = w.history()["denials"]
             s.check([d["name"] for d in denials] == ["late"] and reason in denials[0]["reason"], "history says why", denials,
                     w.log()[-2000:])

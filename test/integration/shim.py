@@ -18,8 +18,8 @@ SETTINGS = {"scheduler.slice": "50ms", "memory.checksum_moves": "on"}
 
 # the scene, and how often it does what it does
 EACH = [("contents", 120), ("graphs", 3), ("host-functions", 10), ("contexts", 2), ("exits-with-work", 1), ("forks", 1),
-        ("errors", 1), ("maps", 40), ("runs-ahead", "host"), ("runs-ahead", "value"), ("runs-ahead", "node"), ("threads", 200),
-        ("textures", 12), ("kernels", 12)]
+        ("errors", 1), ("maps", 40), ("graph-keeps", 20), ("runs-ahead", "host"), ("runs-ahead", "value"),
+        ("runs-ahead", "node"), ("threads", 200), ("textures", 12), ("kernels", 12)]
 
 
 def run_each(world, env, sluice):
@@ -155,6 +155,25 @@ def memory_of_a_graph_is_charged_and_shown():
             go_on(w, first)
 
 
+def memory_that_a_graph_only_keeps_leaves_the_device_to_others():
+    settings = SETTINGS | {"memory.allow_mapped": "off"}
+    with s.World("shim-graphkeeps", memory=16 * s.MIB, settings=settings, softgpu=SMALL) as w:
+        w.start_daemon()
+        first = w.start([SCENES, "graph-keeps", 3], "cuda", name="first", stdin=subprocess.PIPE,
+                        env={"SCENE_BYTES": 10 * s.MIB})
+        wait_for_line(first, "waiting")
+        # as long as nobody needs the device, the driver keeps it for the next launch
+        s.wait_until("it is shown", lambda: w.program("first")["unmovable"] == [{"reason": "graph", "bytes": 10 * s.MIB}],
+                     look=lambda: w.sluice("status").stdout)
+        second = w.start([s.CLIENTS / "cuda-fill", "--mib", 12, "--rounds", 2, "--wait"], "cuda", name="second",
+                         stdin=subprocess.PIPE)
+        wait_for_line(second, "ready")
+        s.wait_until("nothing is kept", lambda: w.program("first")["unmovable"] == [], look=lambda: w.sluice("status").stdout)
+        # the next launch needs the memory again, and the second one has the device
+        go_on(w, first)
+        go_on(w, second)
+
+
 def a_host_function_in_a_graph_keeps_its_memory_and_yields():
     first_waits_with_its_memory("graph-waits", "node")
     first_waits_with_its_memory("graph-waits", "capture")
@@ -216,6 +235,7 @@ s.main(every_scene_is_as_with_the_driver_alone,
        work_behind_a_wait_for_a_word_keeps_its_memory,
        a_wait_for_a_word_on_the_device_keeps_its_memory,
        memory_of_a_graph_is_charged_and_shown,
+       memory_that_a_graph_only_keeps_leaves_the_device_to_others,
        a_host_function_in_a_graph_keeps_its_memory_and_yields,
        after_two_thousand_short_threads_a_waiting_program_still_keeps_nobody_out,
        work_behind_a_host_function_keeps_its_memory_and_others_run_in_the_rest,
