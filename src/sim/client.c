@@ -180,6 +180,9 @@ static void client_act(struct slu_sim_client *c)
 		case SLU_PEER_SHIFT:
 			slu_sim_mover_shift(c, a.unit);
 			break;
+		case SLU_PEER_PAGE:
+			slu_peer_paging_done(c->peer, a.device);
+			break;
 		case SLU_PEER_WAKE:
 			break;
 		}
