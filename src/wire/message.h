@@ -155,6 +155,8 @@ struct slu_msg_welcome {
 	uint8_t predict;      /* what kernels do not write, by their PTX, is not copied back */
 	char detail[SLU_WIRE_DETAIL_MAX]; /* for people, where status is not 0: what to do */
 	uint64_t beyond_bytes; /* visible_bytes 0: what it may own more than a device; else 0 */
+	uint8_t hears_export;  /* EXPORT may be sent */
+	uint8_t reserved[7];
 };
 
 struct slu_msg_limit {
@@ -249,6 +251,12 @@ struct slu_msg_excess {
 	uint64_t visible_bytes; /* what it may own: visible_memory */
 };
 
+/* An export was refused, because the memory moves. Sent once a device. */
+struct slu_msg_export {
+	uint8_t device;
+	uint8_t reserved[7];
+};
+
 /* Sent before WELCOME and when it changes. A program that asks how much is free hears no more. */
 struct slu_msg_present {
 	uint8_t device;
@@ -299,6 +307,7 @@ struct slu_message {
 		struct slu_msg_facts facts;
 		struct slu_msg_disk disk;
 		struct slu_msg_excess excess;
+		struct slu_msg_export export;
 		struct slu_msg_present present;
 		struct slu_msg_ask ask;
 		struct slu_msg_answer answer;
