@@ -12,10 +12,11 @@ static struct slu_core_age *age_of(const struct slu_core_group *group)
 }
 
 void slu_core_age_count(struct slu_core_group *group, enum slu_core_spent spent, uint64_t span_ns,
-			const struct slu_core_config *config)
+			size_t n_equals, const struct slu_core_config *config)
 {
 	struct slu_core_age *age = age_of(group);
 
+	(void)n_equals;
 	if (spent == SLU_CORE_SPENT_WAITING)
 		age->waited_ns = slu_core_after(age->waited_ns, span_ns);
 	else if (spent == SLU_CORE_SPENT_USING)
@@ -27,10 +28,11 @@ void slu_core_age_count(struct slu_core_group *group, enum slu_core_spent spent,
 }
 
 uint64_t slu_core_age_change_ns(const struct slu_core_group *group, enum slu_core_spent spent,
-				const struct slu_core_config *config)
+				size_t n_equals, const struct slu_core_config *config)
 {
 	const struct slu_core_age *age = age_of(group);
 
+	(void)n_equals;
 	if (spent == SLU_CORE_SPENT_WAITING && !age->is_old)
 		return slu_sub_floor(config->age_ns, age->waited_ns);
 	if (spent == SLU_CORE_SPENT_USING && age->is_old)

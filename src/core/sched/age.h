@@ -32,12 +32,11 @@ struct slu_core_age {
 	bool is_old;
 };
 
+/* The hooks @count and @change_ns (policy.h) of a policy that counts nothing but age. */
 void slu_core_age_count(struct slu_core_group *group, enum slu_core_spent spent, uint64_t span_ns,
-			const struct slu_core_config *config);
-
-/* How much longer the group can spend its time like this until it becomes old or young. */
+			size_t n_equals, const struct slu_core_config *config);
 uint64_t slu_core_age_change_ns(const struct slu_core_group *group, enum slu_core_spent spent,
-				const struct slu_core_config *config);
+				size_t n_equals, const struct slu_core_config *config);
 
 bool slu_core_age_is_old(const struct slu_core_group *group);
 

@@ -106,8 +106,7 @@ static void count(struct slu_core_group *group, enum slu_core_spent spent, uint6
 {
 	struct desktop_state *state = state_of(group);
 
-	(void)n_equals;
-	slu_core_age_count(group, spent, span_ns, config);
+	slu_core_age_count(group, spent, span_ns, n_equals, config);
 	if (spent == SLU_CORE_SPENT_USING)
 		state->load_ns = SLU_MIN(slu_core_after(state->load_ns, span_ns),
 					 slices_ns(group, MOST_SLICES, config));
@@ -124,9 +123,9 @@ static void count(struct slu_core_group *group, enum slu_core_spent spent, uint6
 static uint64_t change_ns(const struct slu_core_group *group, enum slu_core_spent spent,
 			  size_t n_equals, const struct slu_core_config *config)
 {
-	uint64_t age_ns = slu_core_age_change_ns(group, spent, config), load_ns = SLU_CORE_NEVER;
+	uint64_t age_ns = slu_core_age_change_ns(group, spent, n_equals, config);
+	uint64_t load_ns = SLU_CORE_NEVER;
 
-	(void)n_equals;
 	if (spent == SLU_CORE_SPENT_USING && group->level == INTERACTIVE &&
 	    group->priority == SLU_CORE_PRIORITY_NORMAL)
 		load_ns = slu_sub_floor(slices_ns(group, BATCH_SLICES, config),

@@ -48,20 +48,6 @@ static uint64_t over_ns(const struct slu_core_group *group, const struct slu_cor
 	return slu_core_age_over_ns(group, asker, config, young_ns);
 }
 
-static void count(struct slu_core_group *group, enum slu_core_spent spent, uint64_t span_ns,
-		  size_t n_equals, const struct slu_core_config *config)
-{
-	(void)n_equals;
-	slu_core_age_count(group, spent, span_ns, config);
-}
-
-static uint64_t change_ns(const struct slu_core_group *group, enum slu_core_spent spent,
-			  size_t n_equals, const struct slu_core_config *config)
-{
-	(void)n_equals;
-	return slu_core_age_change_ns(group, spent, config);
-}
-
 const struct slu_core_policy slu_core_policy_priority = {
 	.name = "priority",
 	.about = "the higher priority goes first, equals take turns",
@@ -71,6 +57,6 @@ const struct slu_core_policy slu_core_policy_priority = {
 	.precedes = priority_precedes,
 	.over_ns = over_ns,
 	.length_ns = slu_core_expiry_slice_ns,
-	.count = count,
-	.change_ns = change_ns,
+	.count = slu_core_age_count,
+	.change_ns = slu_core_age_change_ns,
 };

@@ -154,20 +154,6 @@ static uint64_t length_ns(const struct slu_core_group *group, const struct slu_c
 	return SLU_MAX(remaining_ns(group), slu_core_expiry_slice_ns(group, config));
 }
 
-static void count(struct slu_core_group *group, enum slu_core_spent spent, uint64_t span_ns,
-		  size_t n_equals, const struct slu_core_config *config)
-{
-	(void)n_equals;
-	slu_core_age_count(group, spent, span_ns, config);
-}
-
-static uint64_t change_ns(const struct slu_core_group *group, enum slu_core_spent spent,
-			  size_t n_equals, const struct slu_core_config *config)
-{
-	(void)n_equals;
-	return slu_core_age_change_ns(group, spent, config);
-}
-
 const struct slu_core_policy slu_core_policy_srtf = {
 	.name = "srtf",
 	.about = "the program that will end soonest goes first",
@@ -180,6 +166,6 @@ const struct slu_core_policy slu_core_policy_srtf = {
 	.over_ns = over_ns,
 	.beside = srtf_beside,
 	.length_ns = length_ns,
-	.count = count,
-	.change_ns = change_ns,
+	.count = slu_core_age_count,
+	.change_ns = slu_core_age_change_ns,
 };
