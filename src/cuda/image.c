@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "cuda/fatbin.h"
+#include "cuabi/fatbin.h"
 
 /* -- machine code ----------------------------------------------------------------------------- */
 

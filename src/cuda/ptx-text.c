@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/fatbin.h"
+#include "cuabi/fatbin.h"
 #include "unpack/unpack.h"
 
 /* More is not looked at: parsed, it would take hundreds of megabytes of the program's memory. */

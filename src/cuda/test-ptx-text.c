@@ -8,7 +8,7 @@
 #include <lz4.h>
 #include <zstd.h>
 
-#include "cuda/fatbin.h"
+#include "cuabi/fatbin.h"
 #include "cuda/ptx-text.h"
 
 #define TEXT ".version 6.3\n.target sm_75\n"

@@ -11,57 +11,17 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "cuabi/fatbin.h"
 #include "softgpu/driver/images/merge.h"
 
-#define WRAPPER_MAGIC 0x466243b1u
-#define FATBIN_MAGIC  0xba55ed50u
-#define ELF_MAGIC     0x464c457fu
+#define ELF_MAGIC 0x464c457fu
 
 #define FATBIN_BYTES_MAX (UINT64_C(1) << 40)
 #define TEXT_BYTES_MAX	 (UINT64_C(1) << 30)
 #define OBJECTS_MAX	 65536
 
-enum {
-	KIND_PTX = 1,
-	KIND_ELF = 2,
-};
-
-enum {
-	FLAG_LZ4 = 0x2000,
-	FLAG_ZSTD = 0x8000,
-};
-
-struct wrapper {
-	uint32_t magic;
-	uint32_t version; /* 2: @extra is a list of fat binaries that ends with NULL */
-	const void *fatbin;
-	const void *const *extra;
-};
-
-struct fatbin {
-	uint32_t magic;
-	uint16_t version;
-	uint16_t header_bytes;
-	uint64_t bytes;
-};
-
-struct entry {
-	uint16_t kind;
-	uint16_t flags16;
-	uint32_t header_bytes;
-	uint64_t payload_bytes;
-	uint32_t packed_bytes; /* 0: not packed */
-	uint32_t options;
-	uint16_t minor, major;
-	uint32_t arch;
-	uint32_t name, name_bytes;
-	uint64_t flags;
-	uint64_t reserved;
-	uint64_t text_bytes; /* of what is packed */
-};
-
 /* The part that every entry has; the rest is there where something is packed. */
-#define ENTRY_BYTES_MIN offsetof(struct entry, name)
+#define ENTRY_BYTES_MIN offsetof(struct slu_fatbin_entry, name)
 
 void dev_image_tell(const struct dev_image_log *log, const char *format, ...)
 {
@@ -74,16 +34,16 @@ void dev_image_tell(const struct dev_image_log *log, const char *format, ...)
 	va_end(ap);
 }
 
-static bool image_unpack(const struct entry *e, const char *packed, char *text)
+static bool image_unpack(const struct slu_fatbin_entry *e, const char *packed, char *text)
 {
-	if (e->flags & FLAG_ZSTD)
+	if (e->flags & SLU_FATBIN_ZSTD)
 		return ZSTD_decompress(text, e->text_bytes, packed, e->packed_bytes) ==
 		       e->text_bytes;
 	return LZ4_decompress_safe(packed, text, (int)e->packed_bytes, (int)e->text_bytes) ==
 	       (int)e->text_bytes;
 }
 
-static CUresult open_entry(const struct entry *e, const char *payload,
+static CUresult open_entry(const struct slu_fatbin_entry *e, const char *payload,
 			   const struct dev_image_log *log, struct dev_image *ret_image)
 {
 	char *text;
@@ -96,7 +56,7 @@ static CUresult open_entry(const struct entry *e, const char *payload,
 	if (e->header_bytes < sizeof(*e) || e->packed_bytes > e->payload_bytes ||
 	    e->text_bytes > TEXT_BYTES_MAX || e->packed_bytes > TEXT_BYTES_MAX)
 		return CUDA_ERROR_INVALID_IMAGE;
-	if (!(e->flags & (FLAG_ZSTD | FLAG_LZ4))) {
+	if (!(e->flags & (SLU_FATBIN_ZSTD | SLU_FATBIN_LZ4))) {
 		dev_image_tell(log, "the image is packed in a way that is not known here\n");
 		return CUDA_ERROR_INVALID_IMAGE;
 	}
@@ -135,18 +95,18 @@ static CUresult open_fatbin(const char *p, unsigned capability, const struct dev
 {
 	unsigned lowest_ptx = 0, code = 0;
 	const char *at, *end, *best = NULL;
-	struct entry chosen = { 0 };
-	struct fatbin head;
+	struct slu_fatbin_entry chosen = { 0 };
+	struct slu_fatbin head;
 
 	memcpy(&head, p, sizeof(head));
-	if (head.magic != FATBIN_MAGIC || head.header_bytes < sizeof(head) ||
+	if (head.magic != SLU_FATBIN_MAGIC || head.header_bytes < sizeof(head) ||
 	    head.bytes > FATBIN_BYTES_MAX)
 		return CUDA_ERROR_INVALID_IMAGE;
 	at = p + head.header_bytes;
 	end = at + head.bytes;
 	while ((size_t)(end - at) >= ENTRY_BYTES_MIN) {
 		size_t n_rest = (size_t)(end - at);
-		struct entry e = { 0 };
+		struct slu_fatbin_entry e = { 0 };
 
 		memcpy(&e, at, ENTRY_BYTES_MIN);
 		if (e.header_bytes < ENTRY_BYTES_MIN || e.header_bytes > n_rest ||
@@ -154,11 +114,11 @@ static CUresult open_fatbin(const char *p, unsigned capability, const struct dev
 			return CUDA_ERROR_INVALID_IMAGE;
 		if (e.header_bytes >= sizeof(e))
 			memcpy(&e, at, sizeof(e));
-		if (e.kind == KIND_ELF)
+		if (e.kind == SLU_FATBIN_ELF)
 			code = e.arch;
-		else if (e.kind == KIND_PTX && e.arch > capability)
+		else if (e.kind == SLU_FATBIN_PTX && e.arch > capability)
 			lowest_ptx = lowest_ptx && lowest_ptx < e.arch ? lowest_ptx : e.arch;
-		else if (e.kind == KIND_PTX && (!best || e.arch > chosen.arch)) {
+		else if (e.kind == SLU_FATBIN_PTX && (!best || e.arch > chosen.arch)) {
 			best = at + e.header_bytes;
 			chosen = e;
 		}
@@ -225,7 +185,7 @@ CUresult dev_image_open(const void *image, unsigned capability, const struct dev
 			struct dev_image *ret_image)
 {
 	const char *p = image;
-	struct wrapper wrapper;
+	struct slu_fatbin_wrapper wrapper;
 	uint32_t magic;
 
 	/* a text may be shorter than a magic number */
@@ -237,9 +197,9 @@ CUresult dev_image_open(const void *image, unsigned capability, const struct dev
 			tell_missing(log, capability, 0, 0);
 			return CUDA_ERROR_NO_BINARY_FOR_GPU;
 		}
-		if (magic == FATBIN_MAGIC)
+		if (magic == SLU_FATBIN_MAGIC)
 			return open_fatbin(p, capability, log, ret_image);
-		if (magic == WRAPPER_MAGIC) {
+		if (magic == SLU_FATBIN_WRAPPER_MAGIC) {
 			memcpy(&wrapper, p, sizeof(wrapper));
 			if (wrapper.version == 2 && wrapper.extra && wrapper.extra[0])
 				return open_objects(wrapper.extra, capability, log, ret_image);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "cuabi/fatbin.h"
 #include "ptx/ptx.h"
 #include "softgpu/driver/driver.h"
 #include "softgpu/driver/images/image.h"
@@ -16,7 +17,6 @@
 
 #define ARCHIVE_MAGIC	    "!<arch>\n"
 #define ARCHIVE_MAGIC_BYTES 8
-#define FATBIN_MAGIC	    0xba55ed50u
 
 /* The head of a member of an archive; numbers are decimal text. */
 struct member {
@@ -102,7 +102,7 @@ static size_t fatbin_bytes(const unsigned char *data, size_t size)
 	memcpy(&magic, data, sizeof(magic));
 	memcpy(&header_bytes, data + 6, sizeof(header_bytes));
 	memcpy(&bytes, data + 8, sizeof(bytes));
-	if (magic != FATBIN_MAGIC || header_bytes < 16 || header_bytes > size ||
+	if (magic != SLU_FATBIN_MAGIC || header_bytes < 16 || header_bytes > size ||
 	    bytes > size - header_bytes)
 		return 0;
 	return header_bytes + bytes;

@@ -32,7 +32,7 @@ struct slu_fatbin_entry {
 	uint32_t header_bytes;
 	uint64_t payload_bytes;
 	uint32_t packed_bytes; /* 0: not packed */
-	/* what is behind this is there where the header is long enough */
+	/* the rest, as far as header_bytes reaches */
 	uint32_t options;
 	uint16_t minor, major;
 	uint32_t arch; /* 75 for sm_75 and compute_75 */
