@@ -7,22 +7,6 @@
 static struct truth truth;
 static char *kernels;
 
-static char *read_text(const char *path)
-{
-	FILE *file = fopen(path, "r");
-	char *text = NULL;
-	size_t size = 0;
-
-	if (!file)
-		return NULL;
-	if (getdelim(&text, &size, '\0', file) < 0) {
-		free(text);
-		text = NULL;
-	}
-	fclose(file);
-	return text;
-}
-
 static void load(void)
 {
 	truth_unload(&truth);
@@ -187,7 +171,7 @@ int main(void)
 	};
 	const char *path = getenv("SLUICE_KERNELS");
 
-	kernels = path ? read_text(path) : NULL;
+	kernels = path ? truth_read_text(path) : NULL;
 	if (!kernels)
 		return cmocka_run_group_tests(skipped, NULL, NULL);
 	return cmocka_run_group_tests(tests, set_up, tear_down);

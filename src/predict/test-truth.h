@@ -50,6 +50,23 @@ static inline void truth_init(struct truth *t, uint64_t bytes)
 	assert(t->access && t->touched && t->predicted);
 }
 
+/* Return: the text of a file, to be freed, or NULL. */
+static inline char *truth_read_text(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	char *text = NULL;
+	size_t size = 0;
+
+	if (!file)
+		return NULL;
+	if (getdelim(&text, &size, '\0', file) < 0) {
+		free(text);
+		text = NULL;
+	}
+	fclose(file);
+	return text;
+}
+
 static inline void truth_unload(struct truth *t)
 {
 	dev_interp_module_free(t->module);
