@@ -12,43 +12,14 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
 import sluice as s
+import writeback
 
-SETTINGS = {"scheduler.slice": "5ms", "scheduler.slice_min_switches": 1, "memory.checksum_moves": "on",
-            "memory.reserve_percent": 0, "memory.hash_clean": "always", "memory.predict": "off"}
-SCALE = {"scale": 256}
-FIRST_TURNS = 20
-TURNS = 40
-MIB = 2
+SETTINGS = writeback.SETTINGS | {"memory.hash_clean": "always", "memory.predict": "off"}
+SCALE = writeback.SCALE
 
 
-def take_turns(name, *words, settings=None, turns=TURNS, memory=3, softgpu=SCALE):
-    """Two programs on a device that holds one. Returns the bytes that came in and went out in that
-    many turns of each, not counting the turns in which the programs filled their memory."""
-    with s.World(f"clean-{name}", memory=memory * s.MIB, settings=SETTINGS | (settings or {}), softgpu=softgpu) as w:
-        w.start_daemon()
-        programs = [w.start([s.CLIENTS / "cuda-read", "--mib", MIB, "--buffers", 8, "--rounds", 1, "--endless", "--seed", i, *words],
-                            "cuda", name=f"p{i}", stdin=subprocess.PIPE) for i in range(2)]
-
-        def moved_after(n):
-            """The sums over both when each has had n turns and moves are reported."""
-            found = w.status()["programs"]
-            if len(found) == 2 and all(p["turns"] >= n and p["moved_in_bytes"] for p in found):
-                return sum(p["moved_in_bytes"] for p in found), sum(p["moved_out_bytes"] for p in found)
-            return None
-
-        before = s.wait_until(f"each has had {FIRST_TURNS} turns", lambda: moved_after(FIRST_TURNS), seconds=300)
-
-        def moved_since():
-            """Moves are reported later than turns: waits for as many bytes as these turns need."""
-            found = moved_after(FIRST_TURNS + turns)
-            return found if found and found[0] - before[0] >= turns * MIB * s.MIB / 2 else None
-
-        after = s.wait_until(f"each has had {turns} more, and bytes have come in", moved_since, seconds=300)
-        for program in programs:
-            w.end(program)
-        into, out = after[0] - before[0], after[1] - before[1]
-        s.note(f"{name}: {into >> 10} KiB in, {out >> 10} KiB out")
-        return into, out
+def take_turns(name, *words, settings=None, **more):
+    return writeback.take_turns(f"clean-{name}", *words, settings=SETTINGS | (settings or {}), **more)
 
 
 #: a card whose bus is slower than its memory, as all are: there digests are faster than copies
@@ -98,7 +69,7 @@ def a_program_that_writes_its_weights_now_and_then_ends_right():
 def programs_that_write_everything_end_right():
     with s.World("clean-write", memory=3 * s.MIB, settings=SETTINGS, softgpu=SCALE) as w:
         w.start_daemon()
-        programs = [w.start([s.CLIENTS / "cuda-fill", "--mib", MIB, "--buffers", 8, "--rounds", 30, "--mix", "--seed", i], "cuda",
+        programs = [w.start([s.CLIENTS / "cuda-fill", "--mib", writeback.MIB, "--buffers", 8, "--rounds", 30, "--mix", "--seed", i], "cuda",
                             name=f"p{i}") for i in range(2)]
         for program in programs:
             w.finish(program)
@@ -119,11 +90,7 @@ def auto_ends_right_over_a_slow_bus():
 
 
 def everything_that_moves_between_two_calls_is_right():
-    with s.World("clean-torture", memory=4 * s.MIB, softgpu=SCALE) as w:
-        for words in [], ["--change", 3], ["--async", "--change", 2]:
-            out = w.run([s.CLIENTS / "cuda-read", "--mib", 1, "--buffers", 4, "--rounds", 4, *words], "cuda", sluice=False,
-                        env={"LD_PRELOAD": s.BUILD / "src/cuda/libcuda.so.1", "SLUICE_TORTURE": "disk"})
-            s.check("right" in out, "the results are right", out)
+    writeback.is_right_under_torture("clean-torture", 4)
 
 
 #: the calls of the program that meet each kind without Sluice as well
