@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Allocations of units that the driver fails or refuses, once at each place and always. */
+/*
+ * Allocations of units that the driver fails or refuses, once at each place and always, and a
+ * release that meets a shift and a move.
+ */
 
 #include "lib/test.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 
+#include "client/instance.h"
 #include "client/test-daemon.h"
 #include "client/test-thing.h"
 
@@ -174,6 +179,62 @@ static void threads_never_own_more_together_than_the_program_may(void **state)
 	run_apart(reserving);
 }
 
+static void *free_unit(void *unit)
+{
+	slu_client_unit_free(unit);
+	return NULL;
+}
+
+/* A move begins and ends between the end of a shift and the moment when the thread has the lock. */
+static void freed_in_a_shift(void)
+{
+	struct slu_client *c = &slu_client_global;
+	struct slu_test_daemon daemon;
+	struct slu_client_device *d;
+	struct slu_client_unit *w;
+	struct thing freed, kept;
+	pthread_t thread;
+
+	slu_test_daemon_init(&daemon);
+	daemon.is_calm = true;
+	daemon.device_bytes = KIB_UNIT / 2;
+	slu_test_daemon_start(&daemon);
+	setenv("SLUICE_SOCKET", daemon.path, 1);
+	d = add(SLU_MODE_LAUNCH, 0);
+	thing_new(d, &freed, KIB_UNIT);
+	thing_new(d, &kept, KIB_UNIT);
+	w = slu_client_unit_of(freed.unit);
+
+	slu_lock_take(&c->lock);
+	w->unit.shift = SLU_SHIFT_PIN;
+	slu_lock_give(&c->lock);
+	assert(!pthread_create(&thread, NULL, free_unit, freed.unit));
+	slu_lock_take(&c->lock);
+	while (!w->is_dying) {
+		slu_lock_give(&c->lock);
+		sched_yield();
+		slu_lock_take(&c->lock);
+	}
+	w->unit.shift = SLU_SHIFT_NO;
+	slu_client_unit_retire(c, w); /* as at the end of the move */
+	pthread_cond_broadcast(&c->changed);
+	slu_lock_give(&c->lock);
+	assert(!pthread_join(thread, NULL));
+
+	slu_lock_take(&c->lock);
+	slu_peer_check(c->peer);
+	slu_lock_give(&c->lock);
+	slu_client_unit_free(kept.unit);
+	slu_client_device_remove(d);
+	slu_test_daemon_deinit(&daemon);
+	slu_test_device_deinit(&device);
+}
+
+static void a_unit_freed_in_a_shift_is_counted_out_once(void **state)
+{
+	run_apart(freed_in_a_shift);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -181,6 +242,7 @@ int main(void)
 		cmocka_unit_test(an_allocation_that_is_refused_once_is_tried_again),
 		cmocka_unit_test(an_allocation_that_always_fails_ends_with_the_error),
 		cmocka_unit_test(threads_never_own_more_together_than_the_program_may),
+		cmocka_unit_test(a_unit_freed_in_a_shift_is_counted_out_once),
 	};
 
 	return cmocka_run_group_tests_name("client-alloc", tests, NULL, NULL);

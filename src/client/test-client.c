@@ -8,7 +8,6 @@
 
 #include <assert.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdbool.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -297,62 +296,6 @@ static void away(void)
 static void the_host_copy_is_reached_off_turn(void **state)
 {
 	run_apart(away);
-}
-
-static void *free_unit(void *unit)
-{
-	slu_client_unit_free(unit);
-	return NULL;
-}
-
-/* A move begins and ends between the end of a shift and the moment when the thread has the lock. */
-static void freed_in_a_shift(void)
-{
-	struct slu_client *c = &slu_client_global;
-	struct slu_test_daemon daemon;
-	struct slu_client_device *d;
-	struct slu_client_unit *w;
-	struct thing freed, kept;
-	pthread_t thread;
-
-	slu_test_daemon_init(&daemon);
-	daemon.is_calm = true;
-	daemon.device_bytes = KIB_UNIT / 2;
-	slu_test_daemon_start(&daemon);
-	setenv("SLUICE_SOCKET", daemon.path, 1);
-	d = add(SLU_MODE_LAUNCH, 0);
-	thing_new(d, &freed, KIB_UNIT);
-	thing_new(d, &kept, KIB_UNIT);
-	w = slu_client_unit_of(freed.unit);
-
-	slu_lock_take(&c->lock);
-	w->unit.shift = SLU_SHIFT_PIN;
-	slu_lock_give(&c->lock);
-	assert(!pthread_create(&thread, NULL, free_unit, freed.unit));
-	slu_lock_take(&c->lock);
-	while (!w->is_dying) {
-		slu_lock_give(&c->lock);
-		sched_yield();
-		slu_lock_take(&c->lock);
-	}
-	w->unit.shift = SLU_SHIFT_NO;
-	slu_client_unit_retire(c, w); /* as at the end of the move */
-	pthread_cond_broadcast(&c->changed);
-	slu_lock_give(&c->lock);
-	assert(!pthread_join(thread, NULL));
-
-	slu_lock_take(&c->lock);
-	slu_peer_check(c->peer);
-	slu_lock_give(&c->lock);
-	slu_client_unit_free(kept.unit);
-	slu_client_device_remove(d);
-	slu_test_daemon_deinit(&daemon);
-	slu_test_device_deinit(&device);
-}
-
-static void a_unit_freed_in_a_shift_is_counted_out_once(void **state)
-{
-	run_apart(freed_in_a_shift);
 }
 
 static void abandoned_units(void)
@@ -831,7 +774,6 @@ int main(void)
 		cmocka_unit_test(contents_survive_torture_in_mode_launch),
 		cmocka_unit_test(contents_survive_accesses_under_torture),
 		cmocka_unit_test(the_host_copy_is_reached_off_turn),
-		cmocka_unit_test(a_unit_freed_in_a_shift_is_counted_out_once),
 		cmocka_unit_test(a_device_is_removed_with_its_units_while_they_move),
 		cmocka_unit_test(a_program_that_exits_while_we_work_ends_cleanly),
 		cmocka_unit_test(a_failed_move_is_tried_again),
