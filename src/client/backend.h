@@ -87,6 +87,15 @@ struct slu_backend {
 	 */
 	void (*will_compare)(void *data, struct slu_unit *unit);
 
+	/*
+	 * Whether nobody will read the contents of @unit, which is about to move: it is free in a
+	 * pool of the program's. Then they are not copied, the unit is as if it had never been
+	 * written, and the front end forgets what it knows of its versions. While the unit moves
+	 * nobody can write it; what the program allocates there meanwhile is undefined anyway. NULL
+	 * in front ends that cannot know.
+	 */
+	bool (*is_dead)(void *data, struct slu_unit *unit);
+
 	/* Whether anything of this program runs or can run on the device: 0, BUSY, BLOCKED. */
 	int (*progress)(void *data);
 

@@ -298,6 +298,7 @@ struct slu_client_counts {
 	uint64_t n_messages_sent, n_messages_received;
 	uint64_t n_reports_sent; /* of these: reports, which are sent whatever the program does */
 	uint64_t n_moves_in, n_moves_out, n_clean_out;
+	uint64_t n_dead; /* moves of contents that nobody will read: nothing was copied */
 	uint64_t n_compared, n_differed; /* suspect units that left */
 	uint64_t moved_in_bytes, moved_out_bytes;
 	uint64_t n_refusals, n_slow_entries;

@@ -109,6 +109,7 @@ static void contents_count(struct slu_client *c, struct slu_client_device *d,
 {
 	uint64_t bytes = move->has_contents ? move->unit->bytes : 0;
 
+	c->counts.n_dead += move->is_dead;
 	if (move->moving == SLU_MOVING_MAP)
 		slu_client_log("device %u: %llu bytes mapped", d->index,
 			       (unsigned long long)move->unit->bytes);
@@ -166,6 +167,11 @@ void slu_contents_apply(struct slu_client_unit *w, const struct slu_move *move, 
 	w->has_sum = move->has_sum;
 	if (!is_done)
 		return;
+	if (move->is_dead) {
+		slu_client_unit_clear_suspect(u, true);
+		u->host_version = u->device_version = 0;
+		w->has_sum = false;
+	}
 	if (move->moving == SLU_MOVING_IN)
 		w->is_made = true;
 	if (move->moving == SLU_MOVING_OUT) {
@@ -184,7 +190,7 @@ void slu_contents_apply(struct slu_client_unit *w, const struct slu_move *move, 
 /* A unit that no call wrote was copied. */
 static void contents_judge(struct slu_client *c, const struct slu_move *move)
 {
-	if (!move->has_sum_before || !move->has_sum || c->audit.has_failed)
+	if (!move->has_sum_before || !move->has_sum || move->is_dead || c->audit.has_failed)
 		return;
 	if (move->sum == move->sum_before) {
 		c->audit.n_passed++;

@@ -141,6 +141,16 @@ static void compare_prepare(const struct slu_move *m)
 		m->backend->will_compare(m->data, m->unit);
 }
 
+/* Asked only where there is something to copy or to compare. */
+static void contents_judge(struct slu_move *m)
+{
+	if ((!m->has_contents && !m->is_suspect) || !m->backend->is_dead ||
+	    !m->backend->is_dead(m->data, m->unit))
+		return;
+	m->is_dead = true;
+	m->has_contents = m->is_suspect = false;
+}
+
 static int move_begin_out(struct slu_move *m)
 {
 	int r = drain_unit(m);
@@ -149,6 +159,7 @@ static int move_begin_out(struct slu_move *m)
 		return r;
 	if (move_is_cancelled(m))
 		return SLU_MOVE_E_CANCELLED;
+	contents_judge(m);
 	if (m->is_suspect)
 		copies_compare(m);
 	if (!m->has_contents)
@@ -174,6 +185,7 @@ int slu_move_begin(struct slu_move *m)
 	assert(!m->disk || (m->wants_sum && !m->host));
 	if (m->moving == SLU_MOVING_OUT)
 		return move_begin_out(m);
+	contents_judge(m);
 	compare_prepare(m);
 	r = device_obtain(m);
 	if (!r && m->has_contents && m->moving == SLU_MOVING_MAP)

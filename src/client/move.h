@@ -13,6 +13,9 @@
  * A unit whose backing is on disk moves in the same way; its host copy is an extent of the disk
  * file. Its pieces are written and read from their buffers, and always checksummed.
  *
+ * Where the back end says that the contents are dead, nothing is copied: the unit changes its place
+ * only.
+ *
  * The old copy is released only when the new one is complete. So a move that fails, is cancelled or
  * refused leaves the unit where it was, with the copy that it had.
  *
@@ -82,6 +85,7 @@ struct slu_move {
 	/* Out. */
 	uint64_t n_refusals;
 	bool has_compared; /* it was compared: has_contents is the result */
+	bool is_dead;	   /* nobody will read the contents: nothing is copied */
 
 	/* Its own, zero at first. */
 	bool is_obtained; /* the new place's memory is there */

@@ -179,6 +179,14 @@ static int drain_unit(void *data, struct slu_unit *unit)
 	return atomic_load(&o->n_running) ? SLU_BACKEND_E_BUSY : 0;
 }
 
+static bool is_dead(void *data, struct slu_unit *unit)
+{
+	const struct slu_test_object *o = unit->owner;
+
+	slu_lock_assert_none();
+	return atomic_load(&o->is_dead);
+}
+
 static int progress(void *data)
 {
 	struct slu_test_device *d = data;
@@ -279,6 +287,7 @@ const struct slu_backend slu_test_backend = {
 	.copy = copy,
 	.poll = poll_ticket,
 	.drain = drain,
+	.is_dead = is_dead,
 	.progress = progress,
 	.pin = pin,
 	.unpin = unpin,
@@ -295,6 +304,7 @@ const struct slu_backend slu_test_backend_launch = {
 	.copy = copy,
 	.poll = poll_ticket,
 	.drain = drain,
+	.is_dead = is_dead,
 	.drain_unit = drain_unit,
 	.progress = progress,
 };

@@ -47,6 +47,7 @@ struct slu_test_object {
 	unsigned char *mapped;	 /* MAPPED, or NULL */
 	_Atomic int n_running;	 /* commands under way that name it, as drain_unit sees them */
 	_Atomic bool is_blocked; /* commands that name it wait for the host */
+	_Atomic bool is_dead;	 /* nobody will read its contents */
 };
 
 extern const struct slu_backend slu_test_backend;	 /* drains */

@@ -176,6 +176,50 @@ static void every_fault_leaves_the_unit_where_it_was(void **state)
 	assert_true(n_faults > 100);
 }
 
+/* Each way, with every operation failing once: nothing is copied, and a second try works. */
+static void dead_contents_are_not_copied(void **state)
+{
+	unsigned n_faults = 0;
+
+	for (unsigned n = 1;; n++) {
+		unsigned n_failed;
+		struct world w;
+
+		world_init(&w, true, true);
+		alloc_with_contents(&w);
+		assert_int_equal(move(&w, SLU_MOVING_OUT), 0);
+		assert_int_equal(move(&w, SLU_MOVING_IN), 0);
+		w.device.n_ops = w.device.n_copies = 0;
+		w.device.fail_at = n;
+		w.object.is_dead = true;
+		for (unsigned i = 0; i < 5; i++) {
+			int r;
+
+			w.move.has_contents = i != 2;
+			w.move.is_suspect = i == 2;
+			w.move.is_dead = false;
+			r = step(&w, i);
+			n_faults += r != 0;
+			if (r) {
+				bool is_away = !w.object.memory && !w.object.mapped;
+
+				assert_int_equal(is_away, i == 1 || i == 3);
+				w.move.has_contents = true;
+				r = step(&w, i);
+			}
+			assert_int_equal(r, 0);
+			assert_true(w.move.is_dead && !w.move.has_contents && !w.move.is_suspect);
+			assert_false(w.move.has_compared);
+		}
+		assert_int_equal(w.device.n_copies, 0);
+		n_failed = w.device.n_failed;
+		world_deinit(&w);
+		if (!n_failed)
+			break;
+	}
+	assert_true(n_faults >= 2);
+}
+
 static void a_pinned_host_copy_needs_no_staging(void **state)
 {
 	struct world w;
@@ -453,6 +497,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(contents_survive_both_ways),
 		cmocka_unit_test(an_unchanged_unit_is_not_copied),
+		cmocka_unit_test(dead_contents_are_not_copied),
 		cmocka_unit_test(mapped_bytes_are_the_units_bytes),
 		cmocka_unit_test(every_fault_leaves_the_unit_where_it_was),
 		cmocka_unit_test(a_pinned_host_copy_needs_no_staging),

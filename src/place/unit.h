@@ -31,6 +31,8 @@
  * turn in which the unit was present (the other modes). When the unit leaves, its two copies are
  * compared, and if they differ the device's copy is the truth. A *watched* unit stays clean without
  * a comparison through a turn in which all calls told what they write and none told this unit.
+ * Contents that nobody will read are *dead*: a move does not copy them, and both versions are 0
+ * after it.
  *
  * The words are those of docs/glossary.md.
  */
