@@ -10,6 +10,7 @@
 #include "base/util.h"
 #include "cuda/bypass.h"
 #include "cuda/capture.h"
+#include "cuda/dead.h"
 #include "cuda/device.h"
 #include "cuda/handle.h"
 #include "cuda/mapping.h"
@@ -294,6 +295,11 @@ static void backend_placed(void *data, struct slu_unit *unit)
 	slu_cuda_compare_placed(unit);
 }
 
+static bool backend_is_dead(void *data, struct slu_unit *unit)
+{
+	return slu_cuda_dead_is(unit);
+}
+
 /*
  * Pinning stops every CUDA process of the machine for as long as it takes. So the pages are there
  * before the driver is asked, and it is asked for a chunk at a time, by the threads that will use
@@ -419,6 +425,7 @@ const struct slu_backend slu_cuda_backend = {
 	.drain = backend_drain,
 	.compare = backend_compare,
 	.will_compare = backend_will_compare,
+	.is_dead = backend_is_dead,
 	.placed = backend_placed,
 	.progress = backend_progress,
 	.pin = backend_pin,

@@ -170,3 +170,11 @@ void slu_cuda_compare_placed(struct slu_unit *unit)
 	}
 	e->compared.draft_state = SLU_CUDA_DRAFT_NONE;
 }
+
+void slu_cuda_compare_forget(struct slu_unit *unit)
+{
+	struct slu_extent *e = unit->owner;
+
+	e->compared.draft_state = SLU_CUDA_DRAFT_NONE;
+	e->compared.version = 0;
+}

@@ -77,6 +77,9 @@ void slu_cuda_compare_copies(struct slu_unit *unit);
 /* A move of @unit, which still counts as moving, succeeded. */
 void slu_cuda_compare_placed(struct slu_unit *unit);
 
+/* The contents of @unit, which moves, are dead: its versions begin again. */
+void slu_cuda_compare_forget(struct slu_unit *unit);
+
 /* A copy of @bytes out of the device begins or ends: its time is measured. */
 void slu_cuda_comparer_copy_begins(struct slu_cuda_comparer *comparer);
 void slu_cuda_comparer_copy_ends(struct slu_cuda_comparer *comparer, uint64_t bytes);

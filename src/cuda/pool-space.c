@@ -254,6 +254,13 @@ bool slu_pool_space_find(struct slu_pool_space *s, uint64_t address,
 	return true;
 }
 
+bool slu_pool_space_is_used(struct slu_pool_space *s, uint64_t address, uint64_t bytes)
+{
+	const struct slu_pool_block *block = slu_pool_block_find_used(s, address + bytes - 1);
+
+	return block && block->address + block->bytes > address;
+}
+
 const struct slu_pool_space_stats *slu_pool_space_stats(const struct slu_pool_space *s)
 {
 	return &s->stats;

@@ -90,6 +90,9 @@ bool slu_pool_space_next_ready(const struct slu_pool_space *space, uint64_t addr
 bool slu_pool_space_find(struct slu_pool_space *space, uint64_t address,
 			 struct slu_pool_space_block *ret_block);
 
+/* Whether a block in use has bytes among the @bytes at @address, which are in one segment. */
+bool slu_pool_space_is_used(struct slu_pool_space *space, uint64_t address, uint64_t bytes);
+
 const struct slu_pool_space_stats *slu_pool_space_stats(const struct slu_pool_space *space);
 
 /* The highest value begins again with the present one. */

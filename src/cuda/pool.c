@@ -269,12 +269,24 @@ bool slu_cuda_pool_is_used_locked(const struct slu_cuda_device *device)
 	return false;
 }
 
+/* The segments, which are given back next, belong to no pool from now on. */
+static void segments_leave_locked(const struct slu_cuda_device *device)
+{
+	struct slu_range *range;
+	size_t cursor = 0;
+
+	while ((range = slu_ledger_next(slu_cuda.ledger, &cursor)))
+		if (range->device == device)
+			range->pool = NULL;
+}
+
 /* What is used ends with its context; pools of the driver outlive it, and so do their records. */
 static void pools_clear(const struct slu_cuda_device *device)
 {
 	struct slu_cuda_pool *pool, *next;
 
 	slu_lock_take(&slu_cuda.lock);
+	segments_leave_locked(device);
 	for (pool = LIST_FIRST(&slu_cuda_pools); pool; pool = next) {
 		next = LIST_NEXT(pool, link);
 		if (pool->device != device)

@@ -258,6 +258,20 @@ static void model_add(struct slu_pool_space *space, unsigned i)
 		model.cells[i][k] = (struct cell){ 0 };
 }
 
+/* A run of cells of one segment is in use where one of them is. */
+static void model_check_used(struct slu_pool_space *space, unsigned i, unsigned first, unsigned n)
+{
+	bool is_used = false;
+
+	n = SLU_MIN(n, CELLS - first);
+	if (!model.is_there[i])
+		return;
+	for (unsigned k = first; k < first + n; k++)
+		is_used |= model.cells[i][k].id != 0;
+	assert_int_equal(slu_pool_space_is_used(space, BASE + (i * CELLS + first) * CELL, n * CELL),
+			 is_used);
+}
+
 static void model_check(const struct slu_pool_space *space)
 {
 	const struct slu_pool_space_stats *stats = slu_pool_space_stats(space);
@@ -295,6 +309,9 @@ static void test_blocks_are_where_the_streams_may_have_them(void **state)
 		else
 			model_take(space, i, 1 + slu_test_random(&seed) % largest, stream);
 		model_check(space);
+		model_check_used(space, (unsigned)(slu_test_random(&seed) % N_SEGMENTS),
+				 (unsigned)(slu_test_random(&seed) % CELLS),
+				 1 + (unsigned)(slu_test_random(&seed) % CELLS));
 	}
 	slu_pool_space_free(space);
 }

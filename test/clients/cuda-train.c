@@ -24,6 +24,8 @@ static const char usage[] =
 	"  -w, --weights N       KiB of weights (default 512)\n"
 	"  -l, --layers N        in so many allocations (default 8)\n"
 	"  -g, --segment N       KiB that the allocator takes at once (default 64)\n"
+	"  -t, --together        keep the temporary memory of all layers to the end of a step\n"
+	"  -u, --unused N        KiB that the program frees before the first step (default 0)\n"
 	"  -n, --steps N         (default 20)\n"
 	"  -s, --seed N          of sizes and contents (default 1)\n"
 	"  -e, --endless         steps until the end of standard input; N steps at least\n"
@@ -71,8 +73,11 @@ struct layer {
 
 static uint64_t weights_kib = 512, n_layers = 8, segment_kib = 64, n_steps = 20, seed = 1;
 static const char *allocator = "caching";
-static bool is_endless;
+static uint64_t unused_kib;
+static bool is_endless, is_together;
 static struct layer layers[LAYERS_MAX];
+static CUdeviceptr temporaries[2 * LAYERS_MAX];
+static size_t n_temporaries;
 static CUfunction mix;
 static CUstream stream;
 static uint64_t dice;
@@ -96,7 +101,17 @@ static void launch_mix(struct layer *l, CUdeviceptr to, CUdeviceptr from)
 /* As large as a layer, or larger, as activations are. */
 static CUdeviceptr temporary(void)
 {
-	return cache_alloc(layer_words() * 4 + cuda_random(&dice) % (layer_words() * 4));
+	CUdeviceptr p = cache_alloc(layer_words() * 4 + cuda_random(&dice) % (layer_words() * 4));
+
+	temporaries[n_temporaries++] = p;
+	return p;
+}
+
+/* What was allocated last goes first. */
+static void temporaries_free(void)
+{
+	while (n_temporaries)
+		cache_free(temporaries[--n_temporaries]);
 }
 
 static void step(void)
@@ -107,9 +122,23 @@ static void step(void)
 		launch_mix(&layers[i], first, layers[i].p);
 		launch_mix(&layers[i], second, first);
 		launch_mix(&layers[i], layers[i].p, second);
-		cache_free(second);
-		cache_free(first);
+		if (!is_together)
+			temporaries_free();
 	}
+	temporaries_free();
+	CHECK(cuStreamSynchronize(stream));
+}
+
+/* In the hands of the allocator from now on, with contents. */
+static void unused_make(void)
+{
+	CUdeviceptr p;
+
+	if (!unused_kib)
+		return;
+	p = cache_alloc(unused_kib << 10);
+	CHECK(cuMemsetD8Async(p, 1, unused_kib << 10, stream));
+	cache_free(p);
 	CHECK(cuStreamSynchronize(stream));
 }
 
@@ -149,6 +178,8 @@ int main(int argc, char **argv)
 		CLIENT_NUMBER('w', "weights", weights_kib, 1, 1 << 20),
 		CLIENT_NUMBER('l', "layers", n_layers, 1, LAYERS_MAX),
 		CLIENT_NUMBER('g', "segment", segment_kib, 1, 1 << 20),
+		CLIENT_FLAG('t', "together", is_together),
+		CLIENT_NUMBER('u', "unused", unused_kib, 0, 1 << 20),
 		CLIENT_NUMBER('n', "steps", n_steps, 0, 1 << 30),
 		CLIENT_NUMBER('s', "seed", seed, 0, UINT32_MAX),
 		CLIENT_FLAG('e', "endless", is_endless),
@@ -169,6 +200,7 @@ int main(int argc, char **argv)
 	CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	cache_open(cache_kind_find(allocator), segment_kib << 10, stream);
 	layers_make(host);
+	unused_make();
 	for (uint64_t n = 0; n < n_steps || (is_endless && client_input_is_quiet()); n++)
 		step();
 	is_right = verify(host);

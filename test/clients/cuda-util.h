@@ -64,6 +64,7 @@ enum cuda_exit {
 	X(cuMemcpyDtoHAsync_v2)          \
 	X(cuMemcpyHtoDAsync_v2)          \
 	X(cuMemcpyDtoDAsync_v2)          \
+	X(cuMemsetD8Async)               \
 	X(cuModuleLoadData)              \
 	X(cuModuleGetFunction)           \
 	X(cuModuleGetGlobal_v2)          \

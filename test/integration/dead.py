@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Contents that nobody will read are not copied at a switch: memory that a pool keeps and does not use."""
+
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
+import sluice as s
+
+SETTINGS = {"scheduler.slice": "5ms", "scheduler.slice_min_switches": 1, "memory.checksum_moves": "on", "memory.reserve_percent": 0,
+            "memory.predict": "off"}
+FIRST_TURNS = 5
+TURNS = 40
+WEIGHTS_KIB = 256
+UNUSED_KIB = 1024
+
+
+def take_turns(name, *words):
+    """Two programs that do not fit together. Returns the bytes that came in for each turn."""
+    with s.World(name, memory=2 * s.MIB, settings=SETTINGS, softgpu={"scale": 256}) as w:
+        w.start_daemon()
+        programs = [w.start([s.CLIENTS / "cuda-train", "--weights", WEIGHTS_KIB, "--steps", 1, "--endless", "--seed", i, *words],
+                            "cuda", name=f"p{i}", stdin=subprocess.PIPE) for i in range(2)]
+
+        def moved_after(n):
+            found = w.status()["programs"]
+            if len(found) == 2 and all(p["turns"] >= n for p in found):
+                return sum(p["turns"] for p in found), sum(p["moved_in_bytes"] for p in found)
+            return None
+
+        look = {"seconds": 300, "look": lambda: w.sluice("status").stdout}
+        before = s.wait_until(f"each has had {FIRST_TURNS} turns", lambda: moved_after(FIRST_TURNS), **look)
+        after = s.wait_until(f"each has had {TURNS} more", lambda: moved_after(FIRST_TURNS + TURNS), **look)
+        for program in programs:
+            w.end(program)
+        per_turn = (after[1] - before[1]) / (after[0] - before[0])
+        s.note(f"{name}: {per_turn / 1024:.0f} KiB came in for each turn")
+        return per_turn
+
+
+def what_a_pool_keeps_and_does_not_use_is_not_copied():
+    """A cache of the program's own has the same bytes, and nobody tells Sluice that they are not used."""
+    pool = take_turns("dead-pool", "--allocator", "async", "--unused", UNUSED_KIB)
+    cache = take_turns("dead-cache", "--allocator", "caching", "--unused", UNUSED_KIB)
+    s.check(pool < cache / 2, "less than half of what a cache costs comes in", pool, cache)
+
+
+s.main(what_a_pool_keeps_and_does_not_use_is_not_copied)
