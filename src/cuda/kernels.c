@@ -30,13 +30,8 @@ struct image {
 static LIST_HEAD(, slu_cuda_kernel) buckets[BUCKETS];
 static LIST_HEAD(, image) images = LIST_HEAD_INITIALIZER(images);
 
-/* The space of an evaluation, as large as the largest kernel needs it. Guarded by slu_cuda.lock. */
-static struct {
-	void *scratch;
-	size_t scratch_bytes, n_ranges;
-	struct slu_predict_set set;
-	unsigned char *params;
-} space;
+/* A launch's parameters, as its kernel has them. Guarded by slu_cuda.lock. */
+static _Alignas(16) unsigned char gathered[PARAM_BYTES_MAX];
 
 /* -- the lists -------------------------------------------------------------------------------- */
 
@@ -67,6 +62,7 @@ void slu_cuda_kernel_unref_locked(struct slu_cuda_kernel *k)
 	if (--k->n_refs)
 		return;
 	text_unref_locked(k->text);
+	slu_predict_sheet_free(k->sheet);
 	slu_predict_kernel_free(k->predict);
 	free(k->params);
 	free(k->name);
@@ -223,45 +219,18 @@ struct slu_cuda_kernel *slu_cuda_kernels_next_wanted_locked(const struct slu_cud
 	return NULL;
 }
 
-/* Return: whether there is enough for @predict. */
-static bool space_grow_locked(const struct slu_predict_kernel *predict)
-{
-	size_t scratch_bytes = slu_round_up(slu_predict_kernel_scratch(predict) + 1, 16);
-	size_t n_ranges = slu_predict_kernel_n_ranges(predict) + 1;
-	void *grown;
-
-	if (!space.params)
-		space.params = aligned_alloc(16, PARAM_BYTES_MAX);
-	if (space.scratch_bytes < scratch_bytes) {
-		grown = aligned_alloc(16, scratch_bytes);
-		if (!grown)
-			return false;
-		free(space.scratch);
-		space.scratch = grown;
-		space.scratch_bytes = scratch_bytes;
-	}
-	if (space.n_ranges < n_ranges) {
-		grown = calloc(n_ranges, sizeof(*space.set.ranges));
-		if (!grown)
-			return false;
-		free(space.set.ranges);
-		space.set.ranges = grown;
-		space.n_ranges = n_ranges;
-	}
-	return space.params;
-}
-
 void slu_cuda_kernels_know_locked(struct slu_cuda_kernel *k, struct slu_predict_kernel *predict,
-				  struct slu_cuda_kernel_param *params, size_t n_params,
+				  struct slu_cuda_kernel_param *layout, size_t n_params,
 				  size_t param_bytes)
 {
 	k->state = SLU_CUDA_KERNEL_KNOWN;
-	if (predict && (param_bytes > PARAM_BYTES_MAX || !space_grow_locked(predict))) {
+	if (predict &&
+	    (param_bytes > PARAM_BYTES_MAX || slu_predict_sheet_new(predict, &k->sheet))) {
 		slu_predict_kernel_free(predict);
 		predict = NULL;
 	}
 	k->predict = predict;
-	k->params = params;
+	k->params = layout;
 	k->n_params = n_params;
 	k->param_bytes = param_bytes;
 	pthread_cond_broadcast(&slu_cuda.changed);
@@ -270,20 +239,20 @@ void slu_cuda_kernels_know_locked(struct slu_cuda_kernel *k, struct slu_predict_
 /* The buffer of parameters that a launch gives in @extra. Return: false if it is none we know. */
 static bool extra_read(void **extra, const void **ret_params, size_t *ret_bytes)
 {
-	const void *params = NULL;
+	const void *buffer = NULL;
 	const size_t *bytes = NULL;
 
 	for (size_t i = 0; extra[i] != CU_LAUNCH_PARAM_END; i += 2) {
 		if (extra[i] == CU_LAUNCH_PARAM_BUFFER_POINTER)
-			params = extra[i + 1];
+			buffer = extra[i + 1];
 		else if (extra[i] == CU_LAUNCH_PARAM_BUFFER_SIZE)
 			bytes = extra[i + 1];
 		else
 			return false;
 	}
-	if (!params || !bytes)
+	if (!buffer || !bytes)
 		return false;
-	*ret_params = params;
+	*ret_params = buffer;
 	*ret_bytes = *bytes;
 	return true;
 }
@@ -300,9 +269,9 @@ static bool params_read(const struct slu_cuda_kernel *k, const struct slu_cuda_l
 
 		if (!launch->params[i])
 			return false;
-		memcpy(space.params + p->offset, launch->params[i], p->bytes);
+		memcpy(gathered + p->offset, launch->params[i], p->bytes);
 	}
-	*ret_params = space.params;
+	*ret_params = gathered;
 	*ret_bytes = k->param_bytes;
 	return true;
 }
@@ -344,8 +313,7 @@ const struct slu_predict_set *slu_cuda_kernels_evaluate_locked(const struct slu_
 		return NULL;
 	memcpy(asked.grid, launch->grid, sizeof(asked.grid));
 	memcpy(asked.block, launch->block, sizeof(asked.block));
-	slu_predict_evaluate(k->predict, &asked, space.scratch, &space.set);
-	return &space.set;
+	return slu_predict_sheet_evaluate(k->sheet, &asked);
 }
 
 /* -- the calls ----------------------------------------------------------------------------------

@@ -25,7 +25,7 @@
 
 #include "cuabi/cuda-min.h"
 #include "cuda/ptx-text.h"
-#include "predict/kernel.h"
+#include "predict/sheet.h"
 
 enum slu_cuda_kernel_state { SLU_CUDA_KERNEL_KEPT, SLU_CUDA_KERNEL_WANTED, SLU_CUDA_KERNEL_KNOWN };
 
@@ -45,6 +45,7 @@ struct slu_cuda_kernel {
 
 	uint8_t state;			    /* enum slu_cuda_kernel_state */
 	struct slu_predict_kernel *predict; /* KNOWN; NULL: beyond analysis */
+	struct slu_predict_sheet *sheet;    /* with it */
 	struct slu_cuda_kernel_param *params;
 	size_t n_params, param_bytes;
 };

@@ -1,30 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A kernel's program, run for one launch. */
+
+#include "predict/evaluate.h"
 
 #include <string.h>
 
 #include "base/util.h"
 #include "predict/bits.h"
 #include "predict/divide.h"
-#include "predict/kernel-parts.h"
 #include "predict/number.h"
-#include "predict/range.h"
 #include "predict/relation.h"
 #include "predict/sum.h"
 
-struct run {
-	const struct slu_predict_launch *launch;
-	struct slu_predict_scope scope;
-	const struct slu_predict_op *op;
-};
-
-static struct slu_predict_value any(struct run *r)
+static struct slu_predict_value any(struct slu_predict_run *r)
 {
 	return slu_predict_value_any(&r->scope);
 }
 
 /* The launch's bytes; what it does not give is unknown. */
-static void parameter(struct run *r, struct slu_predict_value *ret_value)
+static void parameter(struct slu_predict_run *r, struct slu_predict_value *ret_value)
 {
 	const struct slu_predict_op *op = r->op;
 	unsigned bytes = op->type.bits / 8;
@@ -47,18 +40,17 @@ static void parameter(struct run *r, struct slu_predict_value *ret_value)
 }
 
 /* 0 … @n - 1; @n is not 0. */
-static void index_below(struct run *r, uint32_t n, struct slu_predict_value *ret_value)
+static void index_below(struct slu_predict_run *r, uint32_t n, struct slu_predict_value *ret_value)
 {
 	slu_predict_value_set(ret_value, 0);
 	if (n == 1)
 		return;
-	r->scope.dims[2 * r->scope.op].last = n - 1;
 	ret_value->hi = (int64_t)n - 1;
 	ret_value->n_terms = 1;
 	ret_value->terms[0] = (struct slu_predict_term){ 1, 2 * r->scope.op };
 }
 
-static void special(struct run *r, struct slu_predict_value *ret_value)
+static void special(struct slu_predict_run *r, struct slu_predict_value *ret_value)
 {
 	const struct slu_predict_launch *l = r->launch;
 	enum slu_ptx_sreg sreg = (enum slu_ptx_sreg)r->op->imm;
@@ -97,18 +89,62 @@ static void special(struct run *r, struct slu_predict_value *ret_value)
 	}
 }
 
-static struct slu_predict_value variable(struct run *r)
+static void variable(struct slu_predict_run *r, struct slu_predict_value *ret_value)
 {
 	const struct slu_predict_launch *l = r->launch;
 	uint64_t index = (uint64_t)r->op->imm;
 
 	if (!l->variables || index >= l->n_variables || !l->variables[index])
-		return any(r);
-	return slu_predict_value_one((int64_t)l->variables[index]);
+		*ret_value = any(r);
+	else
+		slu_predict_value_set(ret_value, (int64_t)l->variables[index]);
+}
+
+static void leaf(struct slu_predict_run *r, struct slu_predict_value *ret_value)
+{
+	switch ((enum slu_predict_code)r->op->code) {
+	case SLU_PREDICT_CODE_PARAM:
+		parameter(r, ret_value);
+		break;
+	case SLU_PREDICT_CODE_SPECIAL:
+		special(r, ret_value);
+		break;
+	default:
+		variable(r, ret_value);
+		break;
+	}
+}
+
+/* A leaf is one number, 0 … n, or unknown: this tells whether it is another one than before. */
+static bool is_same_leaf(const struct slu_predict_value *a, const struct slu_predict_value *b)
+{
+	return a->state == b->state &&
+	       (a->state != SLU_PREDICT_SET || (a->lo == b->lo && a->hi == b->hi));
+}
+
+uint64_t slu_predict_evaluate_leaves(struct slu_predict_run *r, bool is_first)
+{
+	const struct slu_predict_program *p = r->program;
+	struct slu_predict_value v;
+	uint64_t changed = 0;
+
+	for (uint32_t i = 1; i < p->end_leaf; i++) {
+		r->scope.op = i;
+		r->op = &p->ops[i];
+		leaf(r, &v);
+		if (!is_first && is_same_leaf(&v, &r->spaces[i]))
+			continue;
+		changed |= r->op->needs;
+		r->scope.dims[2 * i] = (struct slu_predict_dim){ .last = (uint64_t)v.hi };
+		r->spaces[i] = v;
+		r->scope.values[i] = &r->spaces[i];
+	}
+	return changed;
 }
 
 /* Sound: one of both, and not more (less) than either. */
-static struct slu_predict_value extreme(struct run *r, const struct slu_predict_value *a,
+static struct slu_predict_value extreme(struct slu_predict_run *r,
+					const struct slu_predict_value *a,
 					const struct slu_predict_value *b, bool is_max)
 {
 	struct slu_predict_value v, space;
@@ -129,7 +165,8 @@ static struct slu_predict_value extreme(struct run *r, const struct slu_predict_
 		      : *slu_predict_value_clip(&r->scope, &v, v.lo, SLU_MIN(a->hi, b->hi), &space);
 }
 
-static struct slu_predict_value absolute(struct run *r, const struct slu_predict_value *a)
+static struct slu_predict_value absolute(struct slu_predict_run *r,
+					 const struct slu_predict_value *a)
 {
 	if (a->state == SLU_PREDICT_EMPTY || (a->state == SLU_PREDICT_SET && a->lo >= 0))
 		return *a;
@@ -138,7 +175,7 @@ static struct slu_predict_value absolute(struct run *r, const struct slu_predict
 	return slu_predict_value_span(&r->scope, 0, SLU_MAX(-a->lo, a->hi), 1);
 }
 
-static struct slu_predict_value fewer(struct run *r, const struct slu_predict_value *a,
+static struct slu_predict_value fewer(struct slu_predict_run *r, const struct slu_predict_value *a,
 				      const struct slu_predict_value *b)
 {
 	if (a->state == SLU_PREDICT_EMPTY || b->state == SLU_PREDICT_ANY)
@@ -149,7 +186,8 @@ static struct slu_predict_value fewer(struct run *r, const struct slu_predict_va
 }
 
 /* Sound: the k-th turn passes its test only if another one can follow it. */
-static struct slu_predict_value body(struct run *r, const struct slu_predict_value *turns)
+static struct slu_predict_value body(struct slu_predict_run *r,
+				     const struct slu_predict_value *turns)
 {
 	if (turns->state != SLU_PREDICT_SET)
 		return *turns;
@@ -157,7 +195,8 @@ static struct slu_predict_value body(struct run *r, const struct slu_predict_val
 }
 
 /* All turns of a counter, as far as the first value or a bounded next one reach. */
-static const struct slu_predict_value *counter(struct run *r, const struct slu_predict_value *all,
+static const struct slu_predict_value *counter(struct slu_predict_run *r,
+					       const struct slu_predict_value *all,
 					       const struct slu_predict_value *first,
 					       const struct slu_predict_value *next,
 					       struct slu_predict_value *space)
@@ -201,15 +240,14 @@ static const struct slu_predict_value *no_window(const struct slu_predict_value 
 
 /* Ops that few programs have more than a few of. */
 __attribute__((noinline)) static struct slu_predict_value
-run_rare(struct run *r, const struct slu_predict_value *wa, const struct slu_predict_value *wb)
+run_rare(struct slu_predict_run *r, const struct slu_predict_value *wa,
+	 const struct slu_predict_value *wb)
 {
 	const struct slu_predict_op *op = r->op;
 	const struct slu_predict_value *a = no_window(wa), *b = no_window(wb);
 	struct slu_predict_scope *s = &r->scope;
 
 	switch ((enum slu_predict_code)op->code) {
-	case SLU_PREDICT_CODE_VARIABLE:
-		return variable(r);
 	case SLU_PREDICT_CODE_LOADED:
 		return slu_predict_value_full(s, op->type);
 	case SLU_PREDICT_CODE_WINDOW:
@@ -254,7 +292,8 @@ run_rare(struct run *r, const struct slu_predict_value *wa, const struct slu_pre
 }
 
 /* Return: the op's value: @space, or that of an earlier op. */
-static const struct slu_predict_value *run_op(struct run *r, struct slu_predict_value *space)
+static const struct slu_predict_value *run_op(struct slu_predict_run *r,
+					      struct slu_predict_value *space)
 {
 	const struct slu_predict_op *op = r->op;
 	struct slu_predict_scope *s = &r->scope;
@@ -272,12 +311,6 @@ static const struct slu_predict_value *run_op(struct run *r, struct slu_predict_
 	switch ((enum slu_predict_code)op->code) {
 	case SLU_PREDICT_CODE_CONSTANT:
 		slu_predict_value_set(space, op->imm);
-		return space;
-	case SLU_PREDICT_CODE_PARAM:
-		parameter(r, space);
-		return space;
-	case SLU_PREDICT_CODE_SPECIAL:
-		special(r, space);
 		return space;
 	case SLU_PREDICT_CODE_ADD:
 		return slu_predict_sum_add(s, wa, wb, space);
@@ -306,111 +339,20 @@ static const struct slu_predict_value *run_op(struct run *r, struct slu_predict_
 	}
 }
 
-/* -- accesses ------------------------------------------------------------------------------- */
-
-/* The reason behind an op that gave up. */
-static struct slu_predict_why why_of(const struct slu_predict_program *p, uint32_t op,
-				     const struct slu_predict_access *access)
+/*
+ * Sound: an op's value and dims follow from those of its operands, from theirs, and from nothing
+ * else. So where no leaf behind it changed, they are what they were.
+ */
+void slu_predict_evaluate_ops(struct slu_predict_run *r, uint64_t changed, bool is_first)
 {
-	struct slu_predict_why why = { SLU_PREDICT_REASON_WRAP, p->ops[op].line };
+	const struct slu_predict_program *p = r->program;
 
-	switch ((enum slu_predict_code)p->ops[op].code) {
-	case SLU_PREDICT_CODE_UNKNOWN:
-		why.reason = (enum slu_predict_reason)(p->ops[op].imm & 0xff);
-		break;
-	case SLU_PREDICT_CODE_LOADED:
-		why.reason = SLU_PREDICT_REASON_INDIRECT;
-		break;
-	case SLU_PREDICT_CODE_VARIABLE:
-		why.reason = SLU_PREDICT_REASON_VARIABLE;
-		break;
-	case SLU_PREDICT_CODE_PARAM:
-		why.reason = SLU_PREDICT_REASON_LAUNCH;
-		break;
-	case SLU_PREDICT_CODE_TURNS:
-		why.reason = SLU_PREDICT_REASON_TURNS;
-		break;
-	case SLU_PREDICT_CODE_SPECIAL:
-	case SLU_PREDICT_CODE_DIV:
-	case SLU_PREDICT_CODE_SHL:
-		why.reason = SLU_PREDICT_REASON_OPCODE;
-		break;
-	case SLU_PREDICT_CODE_NONE:
-		why.reason = SLU_PREDICT_REASON_LARGE;
-		break;
-	default:
-		break;
+	for (uint32_t i = p->end_leaf; i < p->n_ops; i++) {
+		if (!is_first && !(p->ops[i].needs & changed))
+			continue;
+		r->scope.op = i;
+		r->op = &p->ops[i];
+		r->scope.dims[2 * i].divisor = 0;
+		r->scope.values[i] = run_op(r, &r->spaces[i]);
 	}
-	if (!why.line)
-		why.line = access->line;
-	return why;
-}
-
-static void add_why(struct slu_predict_set *set, const struct slu_predict_access *access,
-		    struct slu_predict_why why)
-{
-	if (access->is_read && !set->why_reads.reason)
-		set->why_reads = why;
-	if (access->is_written && !set->why_writes.reason)
-		set->why_writes = why;
-}
-
-static void add_access(struct run *r, const struct slu_predict_program *p,
-		       const struct slu_predict_access *access, struct slu_predict_set *set)
-{
-	const struct slu_predict_value *v = r->scope.values[access->address];
-
-	if (v->state == SLU_PREDICT_EMPTY ||
-	    (access->guard && r->scope.values[access->guard]->state == SLU_PREDICT_EMPTY) ||
-	    (v->state == SLU_PREDICT_WINDOW && access->may_be_window))
-		return;
-	if (v->state != SLU_PREDICT_SET) {
-		add_why(set, access, why_of(p, v->why, access));
-		return;
-	}
-	switch (slu_predict_range_make(&r->scope, v, access->offset, access->bytes,
-				       &set->ranges[set->n_ranges])) {
-	case 0:
-		set->ranges[set->n_ranges].is_read = access->is_read;
-		set->ranges[set->n_ranges].is_written = access->is_written;
-		set->n_ranges++;
-		break;
-	default:
-		add_why(set, access, why_of(p, v->is_loose ? v->why : access->address, access));
-		break;
-	}
-}
-
-static bool is_empty_launch(const struct slu_predict_launch *l)
-{
-	return !l->grid[0] || !l->grid[1] || !l->grid[2] || !l->block[0] || !l->block[1] ||
-	       !l->block[2];
-}
-
-void slu_predict_evaluate(const struct slu_predict_kernel *kernel,
-			  const struct slu_predict_launch *launch, void *scratch,
-			  struct slu_predict_set *set)
-{
-	const struct slu_predict_program *p = &kernel->program;
-	struct slu_predict_value *spaces = scratch;
-	struct run r = { .launch = launch };
-
-	set->n_ranges = 0;
-	set->why_reads = set->why_writes = kernel->why;
-	if (kernel->why.reason || is_empty_launch(launch) || !p->n_ops)
-		return;
-	r.scope.ops = p->ops;
-	r.scope.dims = (struct slu_predict_dim *)(void *)(spaces + p->n_ops);
-	r.scope.values =
-		(const struct slu_predict_value **)(void *)(r.scope.dims + 2 * (size_t)p->n_ops);
-	spaces[0] = slu_predict_value_any(&r.scope);
-	r.scope.values[0] = &spaces[0];
-	for (uint32_t i = 1; i < p->n_ops; i++) {
-		r.scope.op = i;
-		r.op = &p->ops[i];
-		r.scope.dims[2 * i].divisor = 0;
-		r.scope.values[i] = run_op(&r, &spaces[i]);
-	}
-	for (uint32_t i = 0; i < p->n_accesses; i++)
-		add_access(&r, p, &p->accesses[i], set);
 }

@@ -113,13 +113,6 @@ struct slu_predict_why slu_predict_kernel_why(const struct slu_predict_kernel *k
 	return kernel->why;
 }
 
-size_t slu_predict_kernel_scratch(const struct slu_predict_kernel *kernel)
-{
-	return kernel->program.n_ops *
-	       (sizeof(struct slu_predict_value) + 2 * sizeof(struct slu_predict_dim) +
-		sizeof(const struct slu_predict_value *));
-}
-
 size_t slu_predict_kernel_n_ranges(const struct slu_predict_kernel *kernel)
 {
 	return kernel->program.n_accesses;

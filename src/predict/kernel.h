@@ -5,8 +5,8 @@
  * What each launch of a kernel touches, known before it runs: from its PTX, once, comes a small
  * program; from that and a launch's arguments and sizes come ranges of bytes. Pure.
  *
- *   slu_predict_kernel_new()   once a kernel: any thread, milliseconds
- *   slu_predict_evaluate()     every launch: no allocation, no lock, less than a microsecond
+ *   slu_predict_kernel_new()       once a kernel: any thread, milliseconds
+ *   slu_predict_sheet_evaluate()   every launch (sheet.h): no allocation, no lock
  *
  * The answer is sound: a launch of exactly this PTX touches no byte outside of its sets. Reads and
  * writes are known each by itself; where one is not, @why says so. The ranges say nothing about
@@ -42,8 +42,6 @@ void slu_predict_kernel_free(struct slu_predict_kernel *kernel);
 
 /* NONE, or why nothing at all is known. */
 struct slu_predict_why slu_predict_kernel_why(const struct slu_predict_kernel *kernel);
-/* Bytes that slu_predict_evaluate() wants as scratch space; aligned to 16. */
-size_t slu_predict_kernel_scratch(const struct slu_predict_kernel *kernel);
 /* Not more ranges than this come from one launch. */
 size_t slu_predict_kernel_n_ranges(const struct slu_predict_kernel *kernel);
 /* Ops of its program: what an evaluation costs. */
@@ -81,15 +79,9 @@ struct slu_predict_range {
 };
 
 struct slu_predict_set {
-	/* the caller's, with space for slu_predict_kernel_n_ranges() */
 	struct slu_predict_range *ranges;
 	size_t n_ranges;
 	/* NONE: all reads (writes) are in @ranges; else some are not */
 	struct slu_predict_why why_reads;
 	struct slu_predict_why why_writes;
 };
-
-/* Fills in *set, whose @ranges is given. */
-void slu_predict_evaluate(const struct slu_predict_kernel *kernel,
-			  const struct slu_predict_launch *launch, void *scratch,
-			  struct slu_predict_set *set);

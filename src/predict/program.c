@@ -232,9 +232,48 @@ static void mark(const struct slu_predict_program *p, bool *is_needed)
 	}
 }
 
+static bool is_leaf(const struct slu_predict_op *op)
+{
+	return op->code == SLU_PREDICT_CODE_PARAM || op->code == SLU_PREDICT_CODE_SPECIAL ||
+	       op->code == SLU_PREDICT_CODE_VARIABLE;
+}
+
+/*
+ * Moves the ops that are needed together: the leaves, then all others, each in their order. Leaves
+ * have no operands, so that operands still come first.
+ */
+static void order_ops(struct slu_predict_program *p, const bool *is_needed,
+		      struct slu_predict_op *ops, uint32_t *where)
+{
+	uint32_t n = 1;
+
+	ops[0] = p->ops[0];
+	for (uint32_t i = 1; i < p->n_ops; i++)
+		if (is_needed[i] && is_leaf(&p->ops[i])) {
+			ops[n] = p->ops[i];
+			ops[n].needs = UINT64_C(1) << n % 64;
+			where[i] = n++;
+		}
+	p->end_leaf = n;
+	for (uint32_t i = 1; i < p->n_ops; i++) {
+		struct slu_predict_op *op = &ops[n];
+
+		if (!is_needed[i] || is_leaf(&p->ops[i]))
+			continue;
+		*op = p->ops[i];
+		op->a = where[op->a];
+		op->b = where[op->b];
+		op->c = where[op->c];
+		op->needs = ops[op->a].needs | ops[op->b].needs | ops[op->c].needs;
+		where[i] = n++;
+	}
+	p->n_ops = n;
+}
+
 int slu_predict_program_finish(struct slu_predict_program *p)
 {
-	uint32_t n = 1, *where;
+	struct slu_predict_op *ops;
+	uint32_t *where;
 	bool *is_needed;
 
 	if (p->error)
@@ -244,28 +283,21 @@ int slu_predict_program_finish(struct slu_predict_program *p)
 		return 0;
 	is_needed = calloc(p->n_ops, sizeof(*is_needed));
 	where = calloc(p->n_ops, sizeof(*where));
-	if (!is_needed || !where) {
+	ops = calloc(p->n_ops, sizeof(*ops));
+	if (!is_needed || !where || !ops) {
 		free(is_needed);
 		free(where);
+		free(ops);
 		return slu_error(-ENOMEM);
 	}
 	mark(p, is_needed);
-	for (uint32_t i = 1; i < p->n_ops; i++) {
-		struct slu_predict_op op = p->ops[i];
-
-		if (!is_needed[i])
-			continue;
-		op.a = where[op.a];
-		op.b = where[op.b];
-		op.c = where[op.c];
-		where[i] = n;
-		p->ops[n++] = op;
-	}
+	order_ops(p, is_needed, ops, where);
 	for (uint32_t i = 0; i < p->n_accesses; i++) {
 		p->accesses[i].address = where[p->accesses[i].address];
 		p->accesses[i].guard = where[p->accesses[i].guard];
 	}
-	p->n_ops = n;
+	free(p->ops);
+	p->ops = ops;
 	free(is_needed);
 	free(where);
 	free(p->buckets);

@@ -3,7 +3,7 @@
 
 /*
  * What a launch of one kernel computes: ops in order, each from earlier ones, and accesses that
- * use them. Made once (analyse.c), run at every launch (evaluate.c). An op that is asked for twice
+ * use them. Made once (access.c), run at every launch (evaluate.c). An op that is asked for twice
  * is the same op: equal ops of equal operands are equal values at the same time.
  */
 
@@ -24,6 +24,8 @@ struct slu_predict_op {
 	uint32_t a, b, c;
 	int64_t imm;
 	uint32_t line; /* of the PTX text that made it first */
+	/* the leaves that it is made from, as bits; leaf n has bit n % 64. Filled in at the end */
+	uint64_t needs;
 };
 
 /* Bytes at an address that are touched together. */
@@ -41,6 +43,7 @@ struct slu_predict_access {
 struct slu_predict_program {
 	struct slu_predict_op *ops;
 	uint32_t n_ops;
+	uint32_t end_leaf; /* ops 1 … are leaves, which a launch gives: PARAM, SPECIAL, VARIABLE */
 	struct slu_predict_access *accesses;
 	uint32_t n_accesses;
 
@@ -63,7 +66,9 @@ uint32_t slu_predict_program_op(struct slu_predict_program *p, const struct slu_
 /* Return: false if there is no memory or there are too many. */
 bool slu_predict_program_access(struct slu_predict_program *p,
 				const struct slu_predict_access *access);
-/* Drops ops that no access needs, and joins accesses that lie side by side. */
+/*
+ * Drops ops that no access needs, joins accesses that lie side by side, and puts the leaves first.
+ */
 int slu_predict_program_finish(struct slu_predict_program *p);
 
 unsigned slu_predict_program_n_operands(enum slu_predict_code code);

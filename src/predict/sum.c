@@ -175,6 +175,26 @@ static struct slu_predict_value sum_of_states(struct slu_predict_scope *s,
 	return r;
 }
 
+/*
+ * @a and a number: the form is @a's, moved. What a quotient and its remainder would become was
+ * found when @a was made. Return: false if a sum exceeds 64 bits.
+ */
+static inline bool add_number(const struct slu_predict_value *a, int64_t number,
+			      struct slu_predict_value *r)
+{
+	if (__builtin_add_overflow(a->lo, number, &r->lo) ||
+	    __builtin_add_overflow(a->hi, number, &r->hi) ||
+	    __builtin_add_overflow(a->c, number, &r->c))
+		return false;
+	r->state = SLU_PREDICT_SET;
+	r->is_loose = a->is_loose;
+	r->why = a->why;
+	r->n_terms = a->n_terms;
+	for (unsigned i = 0; i < a->n_terms; i++)
+		r->terms[i] = a->terms[i];
+	return true;
+}
+
 /* a + b * k; k is 1 or -1 */
 __attribute__((always_inline)) static inline const struct slu_predict_value *
 sum(struct slu_predict_scope *s, const struct slu_predict_value *a,
@@ -186,6 +206,10 @@ sum(struct slu_predict_scope *s, const struct slu_predict_value *a,
 		*r = sum_of_states(s, a, b, k);
 		return r;
 	}
+	if (k > 0 && a->lo == a->hi && add_number(b, a->lo, r))
+		return r;
+	if (b->lo == b->hi && (k > 0 || b->lo > INT64_MIN) && add_number(a, k * b->lo, r))
+		return r;
 	if (k > 0 ? __builtin_add_overflow(a->lo, b->lo, &r->lo) ||
 			    __builtin_add_overflow(a->hi, b->hi, &r->hi)
 		  : __builtin_sub_overflow(a->lo, b->hi, &r->lo) ||

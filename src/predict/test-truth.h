@@ -13,8 +13,8 @@
 #include <sys/mman.h>
 
 #include "base/util.h"
-#include "predict/kernel.h"
 #include "predict/range.h"
+#include "predict/sheet.h"
 #include "softgpu/interp/interp.h"
 
 struct truth {
@@ -33,7 +33,7 @@ struct truth {
 	size_t param_bytes;
 	uint64_t dynamic_shared_bytes;
 	/* of the last comparison */
-	struct slu_predict_set set;
+	struct slu_predict_set set; /* without its ranges */
 	uint64_t n_touched, n_missed, n_extra;
 	uint64_t first_missed; /* offset in the window */
 };
@@ -87,7 +87,6 @@ static inline void truth_deinit(struct truth *t)
 	free(t->access);
 	free(t->touched);
 	free(t->predicted);
-	free(t->set.ranges);
 }
 
 /* Return: the address; there is nothing right behind it. */
@@ -162,18 +161,66 @@ static inline bool truth_mark_written(void *t, uint64_t address, uint64_t bytes)
 	return truth_mark(t, address, bytes, DEV_INTERP_WRITE);
 }
 
+static inline bool truth_is_same(const struct slu_predict_set *a, const struct slu_predict_set *b)
+{
+	if (a->n_ranges != b->n_ranges || a->why_reads.reason != b->why_reads.reason ||
+	    a->why_writes.reason != b->why_writes.reason)
+		return false;
+	for (size_t i = 0; i < a->n_ranges; i++) {
+		const struct slu_predict_range *x = &a->ranges[i], *y = &b->ranges[i];
+
+		if (x->from != y->from || x->to != y->to || x->address != y->address ||
+		    x->bytes != y->bytes || x->n_levels != y->n_levels ||
+		    memcmp(x->levels, y->levels, x->n_levels * sizeof(x->levels[0])) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* A sheet that has seen other launches must answer as one that has not. */
+static inline void truth_compare_sheets(const struct slu_predict_kernel *predicted,
+					const struct slu_predict_launch *launch,
+					const struct slu_predict_set *fresh)
+{
+	struct slu_predict_launch other = *launch;
+	struct slu_predict_sheet *sheet;
+	uint8_t params[4096];
+
+	assert(launch->param_bytes <= sizeof(params));
+	if (slu_predict_sheet_new(predicted, &sheet))
+		abort();
+	other.params = params;
+	/* the last of them differs from the launch in nothing but one argument or size */
+	for (size_t i = 0; i < launch->param_bytes / 4 + 6; i++) {
+		memcpy(params, launch->params, launch->param_bytes);
+		memcpy(other.grid, launch->grid, sizeof(other.grid));
+		memcpy(other.block, launch->block, sizeof(other.block));
+		if (i < 3)
+			other.grid[i]++;
+		else if (i < 6)
+			other.block[i - 3]++;
+		else
+			params[(i - 6) * 4] ^= 0x15;
+		slu_predict_sheet_evaluate(sheet, &other);
+		if (!truth_is_same(slu_predict_sheet_evaluate(sheet, launch), fresh)) {
+			fprintf(stderr, "missed a change of an argument or a size\n");
+			abort();
+		}
+	}
+	slu_predict_sheet_free(sheet);
+}
+
 /* Evaluates @predicted for a launch; bytes outside of allocations do not count as extra. */
 static inline void truth_compare(struct truth *t, const struct slu_predict_kernel *predicted,
 				 const struct slu_predict_launch *launch)
 {
-	void *scratch = malloc(slu_predict_kernel_scratch(predicted) + 1);
+	struct slu_predict_sheet *sheet;
 	uint8_t known;
 
-	free(t->set.ranges);
-	t->set.ranges = calloc(slu_predict_kernel_n_ranges(predicted) + 1, sizeof(*t->set.ranges));
-	assert(scratch && t->set.ranges);
-	slu_predict_evaluate(predicted, launch, scratch, &t->set);
-	free(scratch);
+	if (slu_predict_sheet_new(predicted, &sheet))
+		abort();
+	t->set = *slu_predict_sheet_evaluate(sheet, launch);
+	truth_compare_sheets(predicted, launch, &t->set);
 	memset(t->predicted, 0, t->bytes);
 	for (size_t i = 0; i < t->set.n_ranges; i++) {
 		if (t->set.ranges[i].is_read)
@@ -181,6 +228,8 @@ static inline void truth_compare(struct truth *t, const struct slu_predict_kerne
 		if (t->set.ranges[i].is_written)
 			slu_predict_range_walk(&t->set.ranges[i], truth_mark_written, t);
 	}
+	slu_predict_sheet_free(sheet);
+	t->set.ranges = NULL;
 	known = (uint8_t)((t->set.why_reads.reason ? 0 : DEV_INTERP_READ) |
 			  (t->set.why_writes.reason ? 0 : DEV_INTERP_WRITE));
 	t->n_touched = t->n_missed = t->n_extra = t->first_missed = 0;

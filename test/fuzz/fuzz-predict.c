@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predict/kernel.h"
 #include "predict/range.h"
+#include "predict/sheet.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -50,22 +50,18 @@ static void evaluate(const struct slu_predict_kernel *kernel, const uint8_t *dat
 		.variables = variables,
 		.n_variables = 64,
 	};
-	struct slu_predict_set set = { 0 };
-	void *scratch = malloc(slu_predict_kernel_scratch(kernel) + 1);
+	struct slu_predict_sheet *sheet;
 
-	set.ranges = calloc(slu_predict_kernel_n_ranges(kernel) + 1, sizeof(*set.ranges));
-	assert(scratch && set.ranges);
+	if (slu_predict_sheet_new(kernel, &sheet))
+		abort();
 	for (unsigned i = 0; i < 64; i++)
 		variables[i] = i % 7 ? (uint64_t)(i + 1) << 32 : 0;
-	slu_predict_evaluate(kernel, &launch, scratch, &set);
-	check(&set, kernel);
+	check(slu_predict_sheet_evaluate(sheet, &launch), kernel);
 	memcpy(params, data + size - (size < 256 ? size : 256), size < 256 ? size : 256);
 	memcpy(launch.grid, params, sizeof(launch.grid));
 	memcpy(launch.block, params + 16, sizeof(launch.block));
-	slu_predict_evaluate(kernel, &launch, scratch, &set);
-	check(&set, kernel);
-	free(scratch);
-	free(set.ranges);
+	check(slu_predict_sheet_evaluate(sheet, &launch), kernel);
+	slu_predict_sheet_free(sheet);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predict/kernel.h"
+#include "predict/sheet.h"
 
 static const char usage[] =
 	"usage: predict-look FILE.ptx [KERNEL [-g X[,Y[,Z]]] [-b X[,Y[,Z]]] [PARAM…]]\n"
@@ -54,20 +54,18 @@ static void show_range(const struct slu_predict_range *r)
 static void show_kernel(const struct slu_predict_kernel *k, const struct slu_ptx_function *f,
 			struct slu_predict_launch *launch)
 {
-	struct slu_predict_set set = { 0 };
-	void *scratch = malloc(slu_predict_kernel_scratch(k) + 1);
+	const struct slu_predict_set *set;
+	struct slu_predict_sheet *sheet;
 
-	set.ranges = calloc(slu_predict_kernel_n_ranges(k) + 1, sizeof(*set.ranges));
-	if (!scratch || !set.ranges)
+	if (slu_predict_sheet_new(k, &sheet))
 		abort();
-	slu_predict_evaluate(k, launch, scratch, &set);
-	printf("%s: %zu ops, %zu ranges\n", f->name, slu_predict_kernel_n_ops(k), set.n_ranges);
-	show_why("reads", set.why_reads);
-	show_why("writes", set.why_writes);
-	for (size_t i = 0; i < set.n_ranges; i++)
-		show_range(&set.ranges[i]);
-	free(scratch);
-	free(set.ranges);
+	set = slu_predict_sheet_evaluate(sheet, launch);
+	printf("%s: %zu ops, %zu ranges\n", f->name, slu_predict_kernel_n_ops(k), set->n_ranges);
+	show_why("reads", set->why_reads);
+	show_why("writes", set->why_writes);
+	for (size_t i = 0; i < set->n_ranges; i++)
+		show_range(&set->ranges[i]);
+	slu_predict_sheet_free(sheet);
 }
 
 static void read_shape(const char *text, uint32_t shape[3])
