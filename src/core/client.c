@@ -10,6 +10,7 @@
 #include "core/fit/balance.h"
 #include "core/group.h"
 #include "core/state.h"
+#include "core/user.h"
 
 struct slu_core_client *slu_core_client_find(const struct slu_core *core, uint64_t id)
 {
@@ -38,11 +39,12 @@ static int victims_reserve(struct slu_core *core, size_t n_clients)
 	return 0;
 }
 
-int slu_core_client_new(struct slu_core *core, uint64_t id, uint64_t group_id,
+int slu_core_client_new(struct slu_core *core, uint64_t id, uint64_t group_id, uint64_t user_id,
 			struct slu_core_client **ret_client)
 {
 	struct slu_core_client *client;
 	struct slu_core_group *group;
+	int r;
 
 	if (victims_reserve(core, core->n_clients + 1) < 0 ||
 	    slu_core_group_reserve(core, core->n_clients + 1) < 0)
@@ -50,6 +52,11 @@ int slu_core_client_new(struct slu_core *core, uint64_t id, uint64_t group_id,
 	client = calloc(1, sizeof(*client));
 	if (!client)
 		return slu_error(-ENOMEM);
+	r = slu_core_user_take(core, user_id, &client->user);
+	if (r) {
+		free(client);
+		return slu_fold(r);
+	}
 	group = slu_core_group_find(core, group_id);
 	if (!group)
 		group = slu_core_group_new(core, group_id);
@@ -86,6 +93,7 @@ void slu_core_client_free(struct slu_core *core, struct slu_core_client *client)
 	LIST_REMOVE(client, index_link);
 	TAILQ_REMOVE(&group->members, client, member_link);
 	core->n_clients--;
+	slu_core_user_give(core, client->user);
 	free(client);
 	if (TAILQ_EMPTY(&group->members))
 		slu_core_group_free(core, group);

@@ -25,6 +25,7 @@
 
 struct slu_core;
 struct slu_core_group;
+struct slu_core_user;
 
 enum slu_core_standing { SLU_CORE_ORPHAN, SLU_CORE_JOINED, SLU_CORE_LOST };
 
@@ -34,6 +35,7 @@ struct slu_core_client {
 	LIST_ENTRY(slu_core_client) index_link;
 	uint64_t id;
 	struct slu_core_group *group;
+	struct slu_core_user *user;
 	uint64_t run; /* the group that it was split from because they did not fit together; or 0 */
 	char name[SLU_WIRE_NAME_MAX];
 	enum slu_core_standing standing;
@@ -64,7 +66,7 @@ LIST_HEAD(slu_core_client_bucket, slu_core_client);
 struct slu_core_client *slu_core_client_find(const struct slu_core *core, uint64_t id);
 
 /* A new orphan without seats; -ENOMEM leaves the core as it was. */
-int slu_core_client_new(struct slu_core *core, uint64_t id, uint64_t group,
+int slu_core_client_new(struct slu_core *core, uint64_t id, uint64_t group, uint64_t user,
 			struct slu_core_client **ret_client);
 
 /* Gives back every charge, and frees the group with its last member. */

@@ -28,6 +28,7 @@
 #include "core/send.h"
 #include "core/state.h"
 #include "core/timeline.h"
+#include "core/user.h"
 
 void slu_core_config_default(struct slu_core_config *config)
 {
@@ -91,6 +92,7 @@ int slu_core_new(const struct slu_core_config *config, uint64_t now_ns, struct s
 	TAILQ_INIT(&core->clients);
 	TAILQ_INIT(&core->groups);
 	TAILQ_INIT(&core->spare_groups);
+	TAILQ_INIT(&core->users);
 	slu_core_capacity_init(&core->pinned, false, config->pinned_bytes, 0, now_ns);
 	slu_core_capacity_init(&core->pageable, false, config->backing_bytes, 0, now_ns);
 	slu_core_capacity_init(&core->disk, false, config->disk_bytes, 0, now_ns);
@@ -108,6 +110,7 @@ void slu_core_free(struct slu_core *core)
 	while ((client = TAILQ_FIRST(&core->clients)))
 		slu_core_client_free(core, client);
 	assert(TAILQ_EMPTY(&core->groups));
+	slu_core_users_free(core);
 	while ((group = TAILQ_FIRST(&core->spare_groups))) {
 		TAILQ_REMOVE(&core->spare_groups, group, link);
 		free(group);
@@ -346,6 +349,7 @@ static void fill_line(struct slu_core_client *client, struct slu_core_orphan *re
 {
 	*ret_line = (struct slu_core_orphan){
 		.client = client->id,
+		.user = client->user->id,
 		.group = client->group->id,
 		.name = client->name,
 		.n_devices = client->n_seats,

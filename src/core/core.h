@@ -126,6 +126,7 @@ enum slu_core_priority {
 
 struct slu_core_join {
 	uint64_t client;
+	uint64_t user;	/* its owner: turns and bytes are shared between users first */
 	uint64_t group; /* never 0: the caller makes one up for a program without a group */
 	const char *name;
 	const struct slu_msg_hello *hello;
@@ -158,6 +159,7 @@ void slu_core_confirm(struct slu_core *core, uint64_t now_ns, uint64_t client, u
 /* A line of the roster: at the start a client is charged with it until HELLO or death. */
 struct slu_core_orphan {
 	uint64_t client;
+	uint64_t user;
 	uint64_t group;
 	const char *name;
 	unsigned n_devices;

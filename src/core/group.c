@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/util.h"
 #include "core/group.h"
+#include "core/sched/users.h"
 #include "core/state.h"
 #include "core/timeline.h"
 
@@ -190,8 +191,10 @@ static void count_until(struct slu_core *core, struct slu_core_group *group, uin
 	group->counted_ns += span;
 	if (!span || !group_spends(group, &spent))
 		return;
-	if (spent == SLU_CORE_SPENT_USING && group->state == SLU_CORE_RUNNING)
+	if (spent == SLU_CORE_SPENT_USING && group->state == SLU_CORE_RUNNING) {
 		group->used_ns += span;
+		slu_core_users_count(core, group, group->counted_ns - span, group->counted_ns);
+	}
 	if (core->policy->count)
 		core->policy->count(group, spent, span, n_equals(core, group, spent),
 				    &core->config);

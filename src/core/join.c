@@ -265,7 +265,7 @@ int slu_core_hello(struct slu_core *core, uint64_t now_ns, const struct slu_core
 	if (client) {
 		client_regroup(core, client, join->group);
 	} else {
-		r = slu_core_client_new(core, join->client, join->group, &client);
+		r = slu_core_client_new(core, join->client, join->group, join->user, &client);
 		if (r)
 			return slu_fold(r);
 	}
@@ -307,7 +307,7 @@ int slu_core_orphan(struct slu_core *core, uint64_t now_ns, const struct slu_cor
 		return slu_error(-EINVAL);
 	if (slu_core_client_find(core, orphan->client))
 		return slu_error(-EEXIST);
-	r = slu_core_client_new(core, orphan->client, orphan->group, &client);
+	r = slu_core_client_new(core, orphan->client, orphan->group, orphan->user, &client);
 	if (r)
 		return slu_fold(r);
 	slu_core_client_rename(client, orphan->name);

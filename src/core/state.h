@@ -23,10 +23,12 @@
 struct slu_core_group;
 struct slu_core_policy;
 struct slu_core_timeline_turn;
+struct slu_core_user;
 struct slu_core_victim;
 
 TAILQ_HEAD(slu_core_groups, slu_core_group);
 LIST_HEAD(slu_core_group_bucket, slu_core_group);
+TAILQ_HEAD(slu_core_users, slu_core_user);
 
 #define SLU_CORE_BUCKETS 1024 /* of the indexes by id; a step adds groups, so they never grow */
 
@@ -37,7 +39,8 @@ struct slu_core_device {
 	struct slu_core_capacity capacity;
 	uint64_t grower;    /* the group that may allocate unmovable memory (sched/grow.h); or 0 */
 	uint64_t grower_ns; /* since then */
-	bool is_contested;  /* in this step: programs take turns there (fit/pinned.h) */
+	uint64_t users_clock_ns; /* sched/users.h */
+	bool is_contested;	 /* in this step: programs take turns there (fit/pinned.h) */
 
 	/* fetching ahead (fit/guess.h) */
 	uint64_t guess_group;	     /* is next there; or 0 */
@@ -50,7 +53,7 @@ struct slu_core_device {
 	int64_t remaining_bytes; /* of that, not handed out yet */
 	uint64_t excess_bytes;	 /* of set_bytes: held in the reserve, which should be free */
 	unsigned n_groups;	 /* of the set, that use it */
-	unsigned n_slack;	 /* seats that still get some of remaining_bytes */
+	unsigned n_slack;	 /* users who still get some of remaining_bytes */
 };
 
 struct slu_core {
@@ -70,6 +73,8 @@ struct slu_core {
 	struct slu_core_group_bucket groups_by_id[SLU_CORE_BUCKETS];
 	struct slu_core_groups spare_groups; /* with those in use at least as many as clients */
 	size_t n_spare_groups;
+	struct slu_core_users users; /* those with clients first */
+	size_t n_unused_users;
 	struct slu_core_device *devices[SLU_CORE_DEVICES_MAX];
 	unsigned n_devices;
 	struct slu_core_capacity pinned, pageable, disk;

@@ -68,6 +68,35 @@ static void test_i11_no_more_bytes_leave_than_are_lacking(void **state)
 	script_end(&s);
 }
 
+static void test_a_user_with_more_than_half_gives_before_the_longest_idle(void **state)
+{
+	struct script s;
+
+	(void)state;
+	script_begin(&s, NULL, 100);
+	s.user = 2;
+	script_join_plain(&s, 1, SLU_MODE_ALL);
+	s.user = 1;
+	for (uint64_t i = 2; i <= 4; i++)
+		script_join_plain(&s, i, SLU_MODE_ALL);
+	leave(&s, 1, 28); /* the longest idle, and its user has less than half */
+	for (uint64_t i = 2; i <= 3; i++) {
+		s.now_ns += MS(10);
+		leave(&s, i, 28);
+	}
+	s.now_ns += MS(10);
+	script_want(&s, 4, 0, 40, true);
+	for (unsigned round = 0; round < 4; round++) {
+		for (uint64_t i = 1; i <= 4; i++)
+			script_obey(&s, i, i == 4 ? 40 : 28, i == 4);
+		script_pass(&s, 20);
+	}
+	assert_int_equal(script_state(&s, 4), SLU_CORE_RUNNING);
+	assert_int_equal(script_account(&s, 1, 0).held_bytes, MIB(28));
+	assert_true(script_account(&s, 2, 0).held_bytes < MIB(28));
+	script_end(&s);
+}
+
 static void test_the_longest_idle_gives_first_and_one_at_a_time(void **state)
 {
 	struct script s;
@@ -457,6 +486,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rule_1_at_most_one_limit_is_unanswered),
 		cmocka_unit_test(test_i11_no_more_bytes_leave_than_are_lacking),
+		cmocka_unit_test(test_a_user_with_more_than_half_gives_before_the_longest_idle),
 		cmocka_unit_test(test_the_longest_idle_gives_first_and_one_at_a_time),
 		cmocka_unit_test(test_rule_27_a_mover_without_progress_loses_its_direction),
 		cmocka_unit_test(test_rule_9_a_running_program_keeps_its_bytes),

@@ -139,6 +139,7 @@ void script_join(struct script *s, uint64_t client, uint64_t group,
 	static const char *const names[] = { "zero", "one", "two", "three", "four", "five" };
 	struct slu_core_join join = {
 		.client = client,
+		.user = s->user,
 		.group = group,
 		.name = s->name				 ? s->name
 			: client < SLU_ARRAY_SIZE(names) ? names[client]

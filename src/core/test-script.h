@@ -28,6 +28,7 @@ struct script {
 	struct slu_core_orphan roster[SCRIPT_CLIENTS];
 	bool in_roster[SCRIPT_CLIENTS];
 	enum slu_core_priority priority; /* of those who join from now on */
+	uint64_t user;			 /* likewise */
 	uint64_t expect_ns;		 /* likewise */
 	const char *name;		 /* likewise; NULL: each has its own */
 };

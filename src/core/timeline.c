@@ -8,6 +8,7 @@
 #include "core/fit/guess.h"
 #include "core/group.h"
 #include "core/sched/expiry.h"
+#include "core/sched/users.h"
 
 enum { SECTION_TURN, SECTION_WAITING, SECTION_IDLE, SECTION_PARKED };
 
@@ -30,7 +31,7 @@ static bool runs_before(const struct slu_core *core, const struct slu_core_group
 	if (x == SECTION_TURN)
 		return a->granted_ns < b->granted_ns;
 	if (x == SECTION_WAITING)
-		return core->policy->precedes(a, b);
+		return slu_core_users_precede(core, a, b);
 	return a->since_ns > b->since_ns;
 }
 

@@ -198,6 +198,14 @@ int slu_config_set(struct slu_config *config, const char *section, const char *n
 				: unknown_section(ret_why, size);
 }
 
+/* A pattern without a slash is for the last part of a path. */
+static bool section_matches(const struct slu_config_section *section, const char *name)
+{
+	const char *last = name[0] == '/' ? strrchr(name, '/') + 1 : name;
+
+	return !fnmatch(section->name, strchr(section->name, '/') ? name : last, 0);
+}
+
 void slu_config_program(const struct slu_config *config, const char *name,
 			struct slu_config_program *ret_program)
 {
@@ -205,7 +213,7 @@ void slu_config_program(const struct slu_config *config, const char *name,
 	for (size_t s = 0; s < config->n_sections; s++) {
 		const struct slu_config_section *own = &config->sections[s];
 
-		if (fnmatch(own->name, name, 0) != 0)
+		if (!section_matches(own, name))
 			continue;
 		for (size_t i = 0; i < SLU_ARRAY_SIZE(rows); i++)
 			if (own->set & (UINT64_C(1) << i))
@@ -282,7 +290,7 @@ static bool is_given(const struct slu_config *config, const char *name, size_t i
 {
 	for (size_t s = 0; s < config->n_sections; s++)
 		if (config->sections[s].set & (UINT64_C(1) << i) &&
-		    !fnmatch(config->sections[s].name, name, 0))
+		    section_matches(&config->sections[s], name))
 			return true;
 	return false;
 }

@@ -7,7 +7,8 @@
  * file, line and what was expected, and the whole reading counts as failed.
  *
  *   [daemon] [scheduler] [memory]   the daemon's
- *   [program NAME]                  of programs whose name matches (as a shell pattern)
+ *   [program NAME]                  of programs whose name matches (as a shell pattern); a
+ *                                   system daemon takes the executable instead of the name
  */
 
 #include <stdbool.h>
@@ -92,7 +93,7 @@ int slu_config_read(struct slu_config *config, const char *path, bool must_exist
 int slu_config_set(struct slu_config *config, const char *section, const char *name,
 		   const char *value, char *ret_why, size_t size);
 
-/* The settings in force for a program of this name. */
+/* The settings in force for a program of this name, or with this executable. */
 void slu_config_program(const struct slu_config *config, const char *name,
 			struct slu_config_program *ret_program);
 

@@ -17,7 +17,7 @@ static const char *word_for(const struct slu_program *program)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				    "0123456789._+-@";
-	const char *name = program->name;
+	const char *name = slu_program_section(program);
 
 	return name[0] && name[0] != '-' && !name[strspn(name, plain)] ? name : "NAME";
 }
@@ -44,7 +44,7 @@ void slu_denial_excess(struct slu_program *program, uint64_t now_ns,
 	if (program->excess_ns && now_ns < program->excess_ns + SLU_NS_PER_S)
 		return;
 	program->excess_ns = now_ns;
-	slu_config_program(&program->server->config, program->name, &own);
+	slu_program_settings(program, &own);
 	snprintf(reason, sizeof(reason),
 		 "it asked for %s in addition to its %s, and may own %s "
 		 "(memory.visible_memory%s)",
@@ -88,7 +88,7 @@ void slu_denial_deny(struct slu_program *program, uint64_t now_ns, const struct 
 	struct slu_timeline_who who;
 	char hint[256];
 
-	slu_config_program(&program->server->config, program->name, &own);
+	slu_program_settings(program, &own);
 	if (deny->account.tier != SLU_TIER_DEVICE)
 		snprintf(hint, sizeof(hint),
 			 "End programs that you do not need, or raise the budget that the reason "

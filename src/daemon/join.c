@@ -134,7 +134,7 @@ static struct slu_msg_hello as_settings_allow(const struct slu_program *program,
 	struct slu_msg_hello copy = *hello;
 	struct slu_config_program own;
 
-	slu_config_program(&program->server->config, program->name, &own);
+	slu_program_settings(program, &own);
 	for (unsigned d = 0; d < copy.n_devices && !slu_config_may_map(&own); d++)
 		if (copy.devices[d].mode == SLU_MODE_MAPPED)
 			copy.devices[d].mode = SLU_MODE_ALL;
@@ -145,7 +145,7 @@ static bool maps_if_larger(const struct slu_program *program)
 {
 	struct slu_config_program own;
 
-	slu_config_program(&program->server->config, program->name, &own);
+	slu_program_settings(program, &own);
 	return !strcmp(own.allow_mapped, "auto");
 }
 
@@ -156,6 +156,7 @@ static int program_enroll(struct slu_program *program, uint64_t now_ns,
 	struct slu_msg_hello allowed = as_settings_allow(program, hello);
 	struct slu_core_join join = {
 		.client = program->id,
+		.user = program->uid,
 		.group = program->group->id,
 		.name = program->name,
 		.hello = &allowed,
@@ -356,6 +357,7 @@ static int program_revive(struct slu_program *program, const struct slu_roster_l
 	struct slu_server *server = program->server;
 	struct slu_core_orphan orphan = {
 		.client = program->id,
+		.user = line->uid,
 		.name = program->name,
 		.pinned_bytes = line->pinned_bytes,
 		.backing_bytes = line->backing_bytes,

@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,6 +162,23 @@ void slu_process_name(pid_t pid, char *ret_name, size_t size)
 		strcpy(text, "?");
 	text[strcspn(text, "\n")] = '\0';
 	snprintf(ret_name, size, "%s", text);
+}
+
+void slu_process_executable(pid_t pid, char *ret_path, size_t size)
+{
+	char link[32], path[PATH_MAX];
+	struct stat there, here;
+	ssize_t n;
+
+	ret_path[0] = '\0';
+	snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
+	n = readlink(link, path, sizeof(path) - 1);
+	if (pid <= 0 || n <= 0 || (size_t)n >= size)
+		return;
+	path[n] = '\0';
+	if (!stat(link, &there) && !lstat(path, &here) && there.st_dev == here.st_dev &&
+	    there.st_ino == here.st_ino)
+		strcpy(ret_path, path);
 }
 
 bool slu_process_obeys(pid_t pid, uid_t uid)

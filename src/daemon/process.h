@@ -28,6 +28,12 @@ bool slu_process_lacks_thread(pid_t pid, pid_t thread);
 /* The short name as the kernel has it; "?" when it is gone. */
 void slu_process_name(pid_t pid, char *ret_name, size_t size);
 
+/*
+ * The path of its executable, if the same file has this path here as well: a user may choose the
+ * paths of another mount namespace. Else empty.
+ */
+void slu_process_executable(pid_t pid, char *ret_path, size_t size);
+
 /* Whether @uid may send signals to it: is its real and its saved user (kill(2)). */
 bool slu_process_obeys(pid_t pid, uid_t uid);
 

@@ -184,6 +184,7 @@ int slu_program_new(struct slu_server *server, pid_t pid, uint64_t start, uid_t 
 	program->start = start;
 	program->uid = uid;
 	program->pidfd = pidfd;
+	slu_process_executable(pid, program->executable, sizeof(program->executable));
 	program->slot = -1;
 	program->id = ++server->last_client;
 	LIST_INSERT_HEAD(&server->programs, program, entry);
@@ -317,11 +318,27 @@ void slu_program_note(struct slu_program *program, uint64_t now_ns, const struct
 	}
 }
 
+const char *slu_program_section(const struct slu_program *program)
+{
+	const char *slash = strrchr(program->executable, '/');
+
+	return !program->server->options.is_system ? program->name : slash ? slash + 1 : "";
+}
+
+void slu_program_settings(const struct slu_program *program, struct slu_config_program *ret_own)
+{
+	const struct slu_server *server = program->server;
+
+	slu_config_program(&server->config,
+			   server->options.is_system ? program->executable : program->name,
+			   ret_own);
+}
+
 enum slu_core_priority slu_program_priority(const struct slu_program *program)
 {
 	struct slu_config_program own;
 
-	slu_config_program(&program->server->config, program->name, &own);
+	slu_program_settings(program, &own);
 	if (!strcmp(own.priority, "high"))
 		return SLU_CORE_PRIORITY_HIGH;
 	return strcmp(own.priority, "low") ? SLU_CORE_PRIORITY_NORMAL : SLU_CORE_PRIORITY_LOW;
@@ -331,6 +348,6 @@ uint64_t slu_program_expect_ns(const struct slu_program *program)
 {
 	struct slu_config_program own;
 
-	slu_config_program(&program->server->config, program->name, &own);
+	slu_program_settings(program, &own);
 	return own.expect_ns;
 }

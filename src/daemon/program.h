@@ -30,6 +30,7 @@
 #include <systemd/sd-event.h>
 
 #include "core/core.h"
+#include "daemon/config.h"
 #include "daemon/devices.h"
 #include "daemon/limits.h"
 #include "daemon/roster.h"
@@ -59,7 +60,8 @@ struct slu_program {
 	pid_t pid;
 	uint64_t start;
 	uid_t uid;
-	char name[SLU_WIRE_NAME_MAX];
+	char name[SLU_WIRE_NAME_MAX]; /* as it calls itself, or is called by `sluice run` */
+	char executable[256]; /* its path; several users: settings go by it, not by the name */
 	int pidfd;
 	pid_t helper; /* the client's thread in it, in the daemon's pid namespace; 0: not known */
 	sd_event_source *death;
@@ -128,6 +130,10 @@ int slu_program_write(struct slu_program *program, const struct slu_core_orphan 
 
 void slu_program_who(const struct slu_program *program, struct slu_timeline_who *ret_who);
 
+/* The settings that are in force for it. */
+void slu_program_settings(const struct slu_program *program, struct slu_config_program *ret_own);
+/* The name of a section that is for it. */
+const char *slu_program_section(const struct slu_program *program);
 /* What its settings say to the scheduler. */
 enum slu_core_priority slu_program_priority(const struct slu_program *program);
 uint64_t slu_program_expect_ns(const struct slu_program *program);

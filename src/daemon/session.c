@@ -136,7 +136,7 @@ static void session_welcome(struct slu_session *session, int status, const char 
 	if (!status) {
 		struct slu_config_program own;
 
-		slu_config_program(&server->config, session->program->name, &own);
+		slu_program_settings(session->program, &own);
 		m.welcome.visible_bytes = own.visible_bytes;
 		m.welcome.chunk_bytes = own.chunk_bytes;
 		m.welcome.loss_grace_ns = own.loss_grace_ns;

@@ -122,7 +122,7 @@ struct slu_msg_hello {
 	uint32_t version; /* SLU_WIRE_VERSION; the daemon serves this and the one before */
 	uint32_t n_devices;
 	uint64_t group; /* the processes of one `sluice run`; 0: a group of my own */
-	char program[SLU_WIRE_NAME_MAX]; /* name for status and for the settings' [program …] */
+	char program[SLU_WIRE_NAME_MAX]; /* for status, and settings of a user's own daemon */
 	uint64_t pinned_held_bytes;
 	uint64_t pageable_held_bytes;
 	struct slu_hello_device devices[SLU_WIRE_DEVICES_MAX];

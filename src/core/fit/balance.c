@@ -12,6 +12,7 @@
 #include "core/group.h"
 #include "core/send.h"
 #include "core/timeline.h"
+#include "core/user.h"
 
 #define WINDOW_PARTS 16 /* a window grows by at least this part of the device, or to its goal */
 
@@ -330,8 +331,32 @@ static uint64_t kept_pinned(const struct slu_core_account *account)
 		       : SLU_MAX(client->staging_bytes, client->pinned_goal_bytes);
 }
 
+static struct slu_core_user_share *share_of(const struct balance *b, struct slu_core_user *user)
+{
+	return &user->on[b->device == SLU_CORE_PLAN_PINNED ? SLU_CORE_DEVICES_MAX : b->device];
+}
+
+/* Adds up what each user holds here. Return: an equal part of the bytes for each of them. */
+static uint64_t user_part(struct balance *b)
+{
+	struct slu_core_account *account;
+	struct slu_core_user *user;
+	unsigned n = 0;
+
+	TAILQ_FOREACH (user, &b->core->users, link)
+		share_of(b, user)->held_bytes = 0;
+	TAILQ_FOREACH (account, &b->capacity->accounts, link) {
+		struct slu_core_user_share *share = share_of(b, account->client->user);
+
+		n += !share->held_bytes && account->held_bytes;
+		share->held_bytes += account->held_bytes;
+	}
+	return slu_core_capacity_bytes(b->capacity) / SLU_MAX(n, 1u);
+}
+
 static size_t find_victims(struct balance *b)
 {
+	uint64_t part = user_part(b);
 	struct slu_core_victim *victims = b->core->victims;
 	struct slu_core_account *account;
 	size_t n = 0;
@@ -380,6 +405,8 @@ static size_t find_victims(struct balance *b)
 					: slu_core_group_is_open(group) ? RANK_WINDOW
 									: RANK_WAITING,
 				.serves_ahead = b->next && group->place > b->next->place,
+				.is_within_part =
+					share_of(b, account->client->user)->held_bytes <= part,
 				.order = UINT64_MAX - group->place,
 				.to_bytes = to,
 			};
@@ -393,6 +420,8 @@ static int compare_victims(const void *a, const void *b)
 
 	if (x->rank != y->rank)
 		return x->rank < y->rank ? -1 : 1;
+	if (x->is_within_part != y->is_within_part)
+		return x->is_within_part ? 1 : -1;
 	if (x->order != y->order)
 		return x->order < y->order ? -1 : 1;
 	return (x->account->client->id > y->account->client->id) -

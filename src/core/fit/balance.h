@@ -15,11 +15,12 @@
  *   3. bytes of idle programs, the     6. bytes of the group that is next
  *      longest idle first
  *
- * 3, 5 and 6 are the timeline from its end to its beginning. Bytes fetched AHEAD come from 1 to 3,
- * and from those of 5 that run later than the group for which they are fetched, as far as the
- * credit for guesses goes (rule 28, guess.h). Only seats at rest give up bytes (rule 9), never
- * below a floor (rule 8). Running programs give up slack down to their need, and not before a round
- * trip has passed since it was given (rule 10).
+ * 3, 5 and 6 are the timeline from its end to its beginning, in each of them first the programs of
+ * users who hold more than an equal part for each user (sched/users.h). Bytes fetched AHEAD come
+ * from 1 to 3, and from those of 5 that run later than the group for which they are fetched, as far
+ * as the credit for guesses goes (rule 28, guess.h). Only seats at rest give up bytes (rule 9),
+ * never below a floor (rule 8). Running programs give up slack down to their need, and not before a
+ * round trip has passed since it was given (rule 10).
  *
  * The order of limits is the order of movement (rule 27): on a device one group moves out at a
  * time, the first of the filling groups fills first, and nothing is fetched ahead meanwhile. A
@@ -34,10 +35,11 @@
 
 struct slu_core_victim {
 	struct slu_core_account *account;
-	unsigned rank;	   /* 0 goes first */
-	bool serves_ahead; /* may be taken for what is fetched ahead */
-	uint64_t order;	   /* within a rank, small first */
-	uint64_t to_bytes; /* not lowered below this */
+	unsigned rank;	     /* 0 goes first */
+	bool serves_ahead;   /* may be taken for what is fetched ahead */
+	bool is_within_part; /* its user holds no more than an equal part for all users */
+	uint64_t order;	     /* within a rank, after users with more than their part: small first */
+	uint64_t to_bytes;   /* not lowered below this */
 };
 
 /* Sends the limits of this step; marks the capacities that are too small for the groups. */

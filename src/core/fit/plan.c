@@ -5,6 +5,7 @@
 #include "core/fit/plan.h"
 #include "core/fit/reserve.h"
 #include "core/group.h"
+#include "core/user.h"
 
 /* Credit for allocations: at most this part of the device, beyond the present need. */
 #define SLACK_PARTS 16
@@ -359,6 +360,7 @@ static uint64_t most_slack(const struct slu_core *core, const struct slu_core_de
 	       slu_sub_floor(seat->want.all_bytes, seat->need_bytes);
 }
 
+/* Equal parts for the users, and for the seats of one. */
 static void hand_out_slack(struct slu_core *core, const struct slu_core_plan *plan)
 {
 	struct slu_core_client *client;
@@ -366,11 +368,19 @@ static void hand_out_slack(struct slu_core *core, const struct slu_core_plan *pl
 
 	for (size_t i = 0; i < plan_count_groups(plan); i++)
 		SLU_CORE_FOREACH_SEAT (plan_group_at(plan, i), client, seat)
-			core->devices[seat->device]->n_slack++;
+			client->user->on[seat->device].n_slack = 0;
+	for (size_t i = 0; i < plan_count_groups(plan); i++)
+		SLU_CORE_FOREACH_SEAT (plan_group_at(plan, i), client, seat)
+			core->devices[seat->device]->n_slack +=
+				!client->user->on[seat->device].n_slack++;
 	for (size_t i = 0; i < plan_count_groups(plan); i++)
 		SLU_CORE_FOREACH_SEAT (plan_group_at(plan, i), client, seat) {
 			struct slu_core_device *device = core->devices[seat->device];
-			uint64_t part = bytes_positive(device->remaining_bytes) / device->n_slack--;
+			struct slu_core_user_share *share = &client->user->on[seat->device];
+			uint64_t part = bytes_positive(device->remaining_bytes) / device->n_slack /
+					share->n_slack--;
+
+			device->n_slack -= !share->n_slack;
 
 			part = SLU_MIN(part, most_slack(core, device, seat));
 			if (plan_group_at(plan, i)->is_overgrown)

@@ -16,19 +16,23 @@
 #include "core/sched/stall.h"
 #include "core/sched/turns.h"
 #include "core/sched/unfit.h"
+#include "core/sched/users.h"
 #include "core/send.h"
 
-static bool is_older(const struct slu_core_group *a, const struct slu_core_group *b)
+static bool is_older(const struct slu_core *core, const struct slu_core_group *a,
+		     const struct slu_core_group *b)
 {
 	uint64_t x = a->state == SLU_CORE_RUNNING ? a->running_ns : a->granted_ns;
 	uint64_t y = b->state == SLU_CORE_RUNNING ? b->running_ns : b->granted_ns;
 
+	(void)core;
 	return x < y;
 }
 
 /* Equals stay in the order in which they are inserted. */
-static void waiting_insert(struct slu_core_group **list, size_t *n, struct slu_core_group *group,
-			   bool (*precedes)(const struct slu_core_group *,
+static void waiting_insert(const struct slu_core *core, struct slu_core_group **list, size_t *n,
+			   struct slu_core_group *group,
+			   bool (*precedes)(const struct slu_core *, const struct slu_core_group *,
 					    const struct slu_core_group *))
 {
 	size_t low = 0, high = *n;
@@ -36,7 +40,7 @@ static void waiting_insert(struct slu_core_group **list, size_t *n, struct slu_c
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (precedes(group, list[middle]))
+		if (precedes(core, group, list[middle]))
 			high = middle;
 		else
 			low = middle + 1;
@@ -63,10 +67,10 @@ void slu_core_admit_collect_open(struct slu_core *core)
 	core->n_opened = 0;
 	TAILQ_FOREACH (group, &core->groups, link)
 		if (slu_core_group_is_open(group))
-			waiting_insert(core->opened, &core->n_opened, group, is_older);
+			waiting_insert(core, core->opened, &core->n_opened, group, is_older);
 }
 
-/* Puts all waiting groups that may run into core->waiting, in the policy's order. */
+/* Puts all waiting groups that may run into core->waiting, by users and then by the policy. */
 static void collect_waiting(struct slu_core *core)
 {
 	struct slu_core_group *group;
@@ -74,8 +78,8 @@ static void collect_waiting(struct slu_core *core)
 	core->n_waiting = 0;
 	TAILQ_FOREACH (group, &core->groups, link)
 		if (group->state == SLU_CORE_WAITING && !group->is_parked)
-			waiting_insert(core->waiting, &core->n_waiting, group,
-				       core->policy->precedes);
+			waiting_insert(core, core->waiting, &core->n_waiting, group,
+				       slu_core_users_precede);
 }
 
 static void close_open(struct slu_core *core, struct slu_core_group *group)
@@ -273,7 +277,7 @@ static bool let_in(struct slu_core *core, struct slu_core_group *group)
 	}
 	if (!plan_open(core, group, percent, &shortage)) {
 		slu_core_turns_grant(core, group);
-		waiting_insert(core->opened, &core->n_opened, group, is_older);
+		waiting_insert(core, core->opened, &core->n_opened, group, is_older);
 		return true;
 	}
 	slu_core_shortage_note(core, group, &shortage);
@@ -298,7 +302,8 @@ static bool may_pass(const struct slu_core *core, const struct slu_core_group *g
 		if (!next->is_next || !slu_core_group_shares(next, group))
 			continue;
 		/* what others gave up for it is not for a third group */
-		if (next->closes_others || !core->policy->passes(group, next, &core->config))
+		if (next->closes_others || !slu_core_users_may_pass(core, group, next) ||
+		    !core->policy->passes(group, next, &core->config))
 			return false;
 	}
 	return true;
@@ -311,7 +316,7 @@ static bool let_pass(struct slu_core *core, struct slu_core_group *group)
 	    plan_open(core, group, core->config.share_percent, NULL))
 		return false;
 	slu_core_turns_grant(core, group);
-	waiting_insert(core->opened, &core->n_opened, group, is_older);
+	waiting_insert(core, core->opened, &core->n_opened, group, is_older);
 	return true;
 }
 
@@ -347,6 +352,7 @@ void slu_core_admit(struct slu_core *core)
 	slu_core_admit_collect_open(core);
 	collect_waiting(core);
 	count_all(core);
+	slu_core_users_look(core);
 	if (core->policy->look)
 		core->policy->look(core);
 	collect_waiting(core);

@@ -3,6 +3,7 @@
 
 #include "base/util.h"
 #include "core/group.h"
+#include "core/sched/users.h"
 
 #define CUT_MAX 1 /* how often the least length of a turn is doubled */
 
@@ -48,6 +49,7 @@ uint64_t slu_core_expiry_ns(const struct slu_core *core, const struct slu_core_g
 	if (group->state != SLU_CORE_RUNNING)
 		return SLU_CORE_NEVER;
 	end_ns = core->policy->over_ns(group, asker, &core->config);
+	end_ns = slu_core_users_over_ns(core, group, asker, end_ns);
 	end_ns = SLU_MIN(end_ns, idle_end_ns(core, group, asker));
 	return SLU_MIN(end_ns, vain_end_ns(core, group));
 }
