@@ -14,6 +14,7 @@ enum slu_cli_exit {
 	SLU_CLI_REFUSED,     /* the daemon said no: no such program, not yours, a bad value */
 	SLU_CLI_TROUBLE,     /* doctor found something that keeps Sluice from working */
 	SLU_CLI_FAILED,	     /* anything else that went wrong on our side */
+	SLU_CLI_WAITED,	     /* run --wait: the time is over */
 	SLU_CLI_CANNOT_EXECUTE = 126,
 	SLU_CLI_NOT_FOUND = 127,
 };

@@ -151,6 +151,10 @@ static const char *set_value(const struct slu_cli_option *option, char *arg, voi
 		if (slu_size_parse_time(arg, at) || *(uint64_t *)at < SLU_NS_PER_MS)
 			return "a time such as 500ms, 30s or 5m";
 		return NULL;
+	case SLU_CLI_SIZE:
+		if (slu_size_parse(arg, at) || !*(uint64_t *)at)
+			return "a size such as 512M or 6G";
+		return NULL;
 	}
 	return NULL;
 }

@@ -26,6 +26,7 @@
 #include "cli/cli.h"
 #include "cli/daemon.h"
 #include "cli/drivers.h"
+#include "cli/enter.h"
 #include "cli/environment.h"
 #include "cli/install.h"
 #include "cli/parse.h"
@@ -36,6 +37,7 @@
 struct options {
 	struct slu_cli_where where;
 	const char *name;
+	uint64_t expect_ns, memory_bytes, wait_ns;
 	bool require, is_verbose;
 	char group[17]; /* SLUICE_GROUP, chosen here */
 	char **program; /* NULL-ended */
@@ -48,6 +50,22 @@ static const struct slu_cli_option option_table[] = {
 	  .doc = "name for status and settings (default: the program's own)",
 	  .at = offsetof(struct options, name),
 	  .kind = SLU_CLI_NAME },
+	{ .name = "expect",
+	  .arg = "TIME",
+	  .doc = "device time that the program will use, for the policy srtf",
+	  .at = offsetof(struct options, expect_ns),
+	  .kind = SLU_CLI_TIME },
+	{ .name = "memory",
+	  .arg = "SIZE",
+	  .doc = "device memory that the program needs, for --wait",
+	  .at = offsetof(struct options, memory_bytes),
+	  .kind = SLU_CLI_SIZE },
+	{ .name = "wait",
+	  .arg = "TIME",
+	  .doc = "start the program when its memory is free next to other programs; exit with 125 "
+		 "after this time",
+	  .at = offsetof(struct options, wait_ns),
+	  .kind = SLU_CLI_TIME },
 	{ .name = "verbose",
 	  .key = 'v',
 	  .doc = "say when the program shares the GPU, or that it never did",
@@ -122,6 +140,19 @@ static int ask_for_admission(const char *socket)
 	return 0;
 }
 
+/* Tells the daemon what is known of the program. Return: 0, or the exit code. */
+static int announce(const struct options *o, const char *socket)
+{
+	if (!o->expect_ns && !o->memory_bytes && !o->wait_ns)
+		return 0;
+	return slu_enter_wait(&(struct slu_enter){ .socket = socket,
+						   .name = getenv("SLUICE_NAME"),
+						   .group = o->group,
+						   .expect_ns = o->expect_ns,
+						   .memory_bytes = o->memory_bytes,
+						   .wait_ns = o->wait_ns });
+}
+
 /* Return: 0 with the environment set, otherwise the exit code after an error message. */
 static int prepare(struct options *o, const char *path, char *ret_socket, size_t size)
 {
@@ -151,7 +182,7 @@ static int prepare(struct options *o, const char *path, char *ret_socket, size_t
 		slu_cli_complain(NULL, "cannot set the environment: %s.", strerror(errno));
 		return SLU_CLI_FAILED;
 	}
-	return 0;
+	return announce(o, ret_socket);
 }
 
 /* The file exists, but the kernel does not say what else is missing. Return: the exit code. */
@@ -183,6 +214,7 @@ static int run(int argc, char **argv)
 	int r;
 
 	slu_cli_parse(&slu_cli_run, argc, argv, &o);
+	o.require |= o.wait_ns > 0; /* without Sluice there is nothing to wait for */
 	switch (slu_program_find(o.program[0], path, sizeof(path))) {
 	case 0:
 		break;
@@ -221,7 +253,8 @@ const struct slu_cli_verb slu_cli_run = {
 	       "if it could not be started (see sluice(1)).\n\n"
 	       "For example:\n"
 	       "  sluice run -- python chat.py\n"
-	       "  sluice run --name coder -- ./server --port 8080",
+	       "  sluice run --name coder -- ./server --port 8080\n"
+	       "  sluice run --wait 10m --memory 6G --expect 30m -- ./train",
 	.take = take_program,
 	.offers = SLU_CLI_OFFERS_COMMAND,
 	.missing = "which program? For example: sluice run -- python chat.py",

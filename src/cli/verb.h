@@ -20,6 +20,7 @@ enum slu_cli_kind {
 	SLU_CLI_NAME,  /* const char *: of a program, no longer than a message carries */
 	SLU_CLI_COUNT, /* unsigned long: from 1 */
 	SLU_CLI_TIME,  /* uint64_t: nanoseconds, from 1 ms */
+	SLU_CLI_SIZE,  /* uint64_t: bytes, from 1 */
 };
 
 /* What completion offers: words with blanks between them, or one of these. */

@@ -286,6 +286,7 @@ struct slu_core_group_view {
 	uint64_t ran_ns;    /* in RUNNING, all together */
 	uint64_t used_ns;   /* … less the time in which it rested or lacked its bytes */
 	uint64_t waited_ns; /* in WAITING and FILLING, all together */
+	uint64_t expect_ns; /* device time that it will use, as a person says; 0: unknown */
 	char reason[2 * SLU_CORE_REASON_MAX]; /* why it waits, in words */
 };
 

@@ -275,6 +275,7 @@ static void group_view(const struct slu_core *core, const struct slu_core_group 
 		.is_idle = group->is_idle,
 		.is_parked = group->is_parked,
 		.level = group->level,
+		.expect_ns = group->expect_ns,
 		.n_turns = group->n_turns,
 		.ran_ns = group->ran_ns + (group->state == SLU_CORE_RUNNING ? span : 0),
 		.used_ns = slu_core_group_used_ns(core, group),

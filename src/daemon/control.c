@@ -137,6 +137,7 @@ int slu_control_answer(struct slu_session *session, const struct slu_msg_ask *as
 		.view = {
 			.server = server,
 			.uid = session->uid,
+			.pid = session->pid,
 			.is_master = slu_server_user_is_master(server, session->uid, session->gid,
 							       slu_channel_fd(session->channel)),
 		},

@@ -21,6 +21,7 @@ struct slu_session;
 struct slu_control_view {
 	struct slu_server *server;
 	uid_t uid;
+	pid_t pid; /* of the process that asks, if it can be seen */
 	bool is_master;
 };
 

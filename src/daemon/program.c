@@ -346,8 +346,12 @@ enum slu_core_priority slu_program_priority(const struct slu_program *program)
 
 uint64_t slu_program_expect_ns(const struct slu_program *program)
 {
+	const struct slu_run *run =
+		slu_run_find(program->server, program->uid, program->group->wire);
 	struct slu_config_program own;
 
+	if (run && run->expect_ns)
+		return run->expect_ns;
 	slu_program_settings(program, &own);
 	return own.expect_ns;
 }

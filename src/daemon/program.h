@@ -134,7 +134,7 @@ void slu_program_who(const struct slu_program *program, struct slu_timeline_who 
 void slu_program_settings(const struct slu_program *program, struct slu_config_program *ret_own);
 /* The name of a section that is for it. */
 const char *slu_program_section(const struct slu_program *program);
-/* What its settings say to the scheduler. */
+/* What its settings say to the scheduler; of the expected time rather what its run says. */
 enum slu_core_priority slu_program_priority(const struct slu_program *program);
 uint64_t slu_program_expect_ns(const struct slu_program *program);
 

@@ -339,6 +339,7 @@ int slu_server_new(const struct slu_server_options *options, struct slu_server *
 	LIST_INIT(&server->closed);
 	LIST_INIT(&server->programs);
 	LIST_INIT(&server->groups);
+	TAILQ_INIT(&server->runs);
 	raise_file_limit();
 	find_masters(server);
 	r = set_up(server);
@@ -374,6 +375,7 @@ void slu_server_free(struct slu_server *server)
 	while ((program = LIST_FIRST(&server->programs)))
 		slu_program_free(program);
 	assert(LIST_EMPTY(&server->groups));
+	slu_run_clear(server);
 	slu_devices_free(server->devices);
 	slu_core_free(server->core);
 	slu_timeline_free(server->timeline);

@@ -13,14 +13,15 @@
  *   program.c   one process, followed by its pidfd from HELLO to death, connected or not
  *   join.c      how a process becomes a program
  *   group.c     the programs of one `sluice run`
+ *   run.c       what `sluice run` says before it starts a program, and the queue of runs that wait
  *   devices.c   the devices, their locks and their outsiders, with node.c and order.c
  *   roster.c    the file of charges that survives the daemon
  *   limits.c    bounds on what users occupy
  *   config.c    the settings, with config-read.c, config-print.c and setting.c
  *   settings.c  puts settings in force
  *   backing.c   budgets of host memory and disk, with cgroup.c
- *   control.c   requests of commands; verb-show.c, verb-set.c and verb-steer.c answer them, with
- *               answer.c, status.c, status-timeline.c and history.c
+ *   control.c   requests of commands; verb-show.c, verb-set.c, verb-steer.c and verb-enter.c answer
+ *               them, with answer.c, status.c, status-timeline.c and history.c
  *   timeline.c  the last turns, moves and denials; denial.c explains a denial
  *   process.c   facts about other processes
  *   serial.c    the files of the setting vmm_serial
@@ -43,6 +44,7 @@
 #include "daemon/backing.h"
 #include "daemon/limits.h"
 #include "daemon/roster.h"
+#include "daemon/run.h"
 #include "daemon/timeline.h"
 
 #define SLU_SERVER_BYTES_MAX \
@@ -100,6 +102,7 @@ struct slu_server {
 	struct slu_session_list closed; /* to be freed by the pump */
 	struct slu_program_list programs;
 	struct slu_group_list groups;
+	struct slu_run_list runs; /* announced by `sluice run` */
 	struct slu_program_list programs_by_id[SLU_SERVER_BUCKETS];
 	struct slu_program_list programs_by_pid[SLU_SERVER_BUCKETS];
 	struct slu_group_list groups_by_id[SLU_SERVER_BUCKETS];

@@ -18,6 +18,7 @@
 #include "daemon/order.h"
 #include "daemon/process.h"
 #include "daemon/program.h"
+#include "daemon/run.h"
 #include "daemon/server.h"
 #include "daemon/session.h"
 #include "daemon/text.h"
@@ -329,11 +330,11 @@ static json_t *make_row_turns(const struct row *row)
 {
 	const struct slu_core_group_view *g = row->turns;
 
-	return json_pack("{s:b, s:b, s:b, s:i, s:I, s:I, s:I, s:I, s:I}", "stuck", g->is_stuck,
+	return json_pack("{s:b, s:b, s:b, s:i, s:I, s:I, s:I, s:I, s:I, s:I}", "stuck", g->is_stuck,
 			 "idle", g->is_idle, "parked", g->is_parked, "level", (int)g->level,
 			 "turns", (json_int_t)g->n_turns, "ran_ms", ms(g->ran_ns), "used_ms",
 			 ms(g->used_ns), "waited_ms", ms(g->waited_ns), "wait_p99_ms",
-			 ms(row->wait_p99_ns));
+			 ms(row->wait_p99_ns), "expect_ms", ms(g->expect_ns));
 }
 
 static json_t *make_row(const struct row *row)
@@ -414,11 +415,39 @@ static json_t *make_refused(const struct slu_session *session)
 	});
 }
 
+/* A run that waits: its program has not been started yet. */
+static json_t *make_waiting(const struct slu_control_view *view, const struct slu_run *run)
+{
+	char reason[SLU_RUN_REASON_MAX + 64], group[17];
+	unsigned n, place = slu_run_place(view->server, run, &n);
+
+	snprintf(reason, sizeof(reason), "not started yet, place %u of %u: %s", place, n,
+		 run->reason);
+	print_group(group, run->wire);
+	return make_row(&(struct row){
+		.pid = run->pid,
+		.uid = run->uid,
+		.name = run->name,
+		.group = group,
+		.state = "queued",
+		.connection = "none",
+		.mode = "",
+		.reason = reason,
+		.is_stopped = slu_process_is_stopped(run->pid),
+		.client = &(struct slu_core_client_view){},
+		.turns = &(struct slu_core_group_view){ .waited_ns =
+								slu_clock_now_ns() - run->came_ns },
+		.sums = &(struct sums){},
+		.devices = json_array(),
+	});
+}
+
 static json_t *make_programs(const struct slu_control_view *view)
 {
 	json_t *list = json_array();
 	struct slu_program *program;
 	struct slu_session *session;
+	const struct slu_run *run;
 
 	/* our lists have the newest first; people expect the oldest there */
 	LIST_FOREACH (program, &view->server->programs, entry)
@@ -428,6 +457,9 @@ static json_t *make_programs(const struct slu_control_view *view)
 		if (session->state == SLU_SESSION_OUTSIDE &&
 		    slu_control_may_see(view, session->uid))
 			json_array_append_new(list, make_refused(session));
+	TAILQ_FOREACH (run, &view->server->runs, link)
+		if (run->is_waiting && slu_control_may_see(view, run->uid))
+			json_array_append_new(list, make_waiting(view, run));
 	return list;
 }
 

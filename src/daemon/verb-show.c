@@ -13,6 +13,7 @@
 void slu_verb_status(struct slu_answer *answer)
 {
 	slu_server_look(answer->view.server);
+	slu_run_sweep(answer->view.server);
 	slu_answer_with(answer, slu_status_make(&answer->view));
 }
 

@@ -187,13 +187,13 @@ class World:
         return {"LD_LIBRARY_PATH": SOFTGPU, "SLUICE_SOFTGPU_MEMORY": self.memory} | {
             f"SLUICE_SOFTGPU_{k.upper()}": v for k, v in self.softgpu.items()}
 
-    def start(self, words, api, name=None, sluice=True, env=None, **popen):
-        """Starts a program on the stand-in device of `api` ("opencl", "cuda" or None), managed or not."""
+    def start(self, words, api, name=None, sluice=True, env=None, options=(), **popen):
+        """Starts a program on the stand-in device of `api` ("opencl", "cuda" or None), managed or not; options: of `sluice run`."""
         extra = {"opencl": self.opencl_environment, "cuda": self.cuda_environment, None: dict}[api]()
         words = [str(w) for w in words]
         if sluice:
             words = [str(SLUICE), "run", "--require", "--socket", str(self.socket),
-                     *(["--name", name] if name else []), "--", *words]
+                     *(["--name", name] if name else []), *options, "--", *words]
         popen = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True} | popen
         program = subprocess.Popen(words, env=self.environment(extra | (env or {})), **popen)
         program.label = name or pathlib.Path(words[-1]).name
