@@ -23,6 +23,7 @@
 #include "core/credit/staging.h"
 #include "core/group.h"
 #include "core/sched/admit.h"
+#include "core/sched/quota.h"
 #include "core/sched/turns.h"
 #include "core/sched/policy.h"
 #include "core/send.h"
@@ -93,6 +94,7 @@ int slu_core_new(const struct slu_core_config *config, uint64_t now_ns, struct s
 	TAILQ_INIT(&core->groups);
 	TAILQ_INIT(&core->spare_groups);
 	TAILQ_INIT(&core->users);
+	LIST_INIT(&core->quotas);
 	slu_core_capacity_init(&core->pinned, false, config->pinned_bytes, 0, now_ns);
 	slu_core_capacity_init(&core->pageable, false, config->backing_bytes, 0, now_ns);
 	slu_core_capacity_init(&core->disk, false, config->disk_bytes, 0, now_ns);
@@ -123,6 +125,7 @@ void slu_core_free(struct slu_core *core)
 	slu_core_capacity_deinit(&core->pageable);
 	slu_core_capacity_deinit(&core->disk);
 	slu_core_queue_deinit(&core->queue);
+	slu_core_quota_free(core);
 	free(core->opened);
 	free(core->waiting);
 	free(core->timeline);
@@ -321,6 +324,7 @@ void slu_core_step(struct slu_core *core, uint64_t now_ns)
 		slu_core_turns_complete(core, group);
 	modes_refresh(core);
 	slu_core_staging_grant(core);
+	slu_core_quota_look(core);
 	slu_core_admit(core);
 	slu_core_timeline_make(core);
 	slu_core_balance(core);

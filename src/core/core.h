@@ -111,8 +111,22 @@ struct slu_core_bound {
 
 #define SLU_CORE_BOUNDS_MAX 8
 
+enum slu_core_quota_kind {
+	SLU_CORE_QUOTA_USER,
+	SLU_CORE_QUOTA_UNIX_GROUP,
+	_SLU_CORE_QUOTA_MAX,
+};
+
+/* What programs of one user, or of one Unix group, may have of the devices together. */
+struct slu_core_quota {
+	uint64_t id;		     /* clients with the same id share it; 0: none */
+	uint64_t bytes;		     /* of device memory, wherever it is; 0: no bound */
+	uint64_t time_ns, period_ns; /* of device time in a period; 0: no bound */
+};
+
 /* Bounds that several clients share, in addition to the budgets of the machine. */
 struct slu_core_bounds {
+	struct slu_core_quota quotas[_SLU_CORE_QUOTA_MAX];
 	unsigned n_pageable, n_disk;
 	struct slu_core_bound pageable[SLU_CORE_BOUNDS_MAX], disk[SLU_CORE_BOUNDS_MAX];
 };
@@ -281,7 +295,8 @@ struct slu_core_group_view {
 	uint64_t since_ns; /* in this state */
 	bool is_stuck;	   /* it does not come to rest, or its copies do not end */
 	bool is_idle, is_parked;
-	unsigned level; /* of the policy: 0 is the top */
+	bool is_over_quota; /* of device time */
+	unsigned level;	    /* of the policy: 0 is the top */
 	uint64_t n_turns;
 	uint64_t ran_ns;    /* in RUNNING, all together */
 	uint64_t used_ns;   /* … less the time in which it rested or lacked its bytes */

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/util.h"
 #include "core/group.h"
+#include "core/sched/quota.h"
 #include "core/sched/users.h"
 #include "core/state.h"
 #include "core/timeline.h"
@@ -155,7 +156,7 @@ static bool group_spends(const struct slu_core_group *group, enum slu_core_spent
 	case SLU_CORE_WAITING:
 	case SLU_CORE_FILLING:
 		*ret_spent = SLU_CORE_SPENT_WAITING;
-		return !group->is_parked;
+		return !slu_core_group_is_held(group);
 	case SLU_CORE_RUNNING:
 	case SLU_CORE_DRAINING:
 		*ret_spent = group->is_idle	 ? SLU_CORE_SPENT_RESTING
@@ -179,8 +180,17 @@ static size_t n_equals(const struct slu_core *core, const struct slu_core_group 
 		return n;
 	TAILQ_FOREACH (other, &core->groups, link)
 		n += other != group && other->level == group->level &&
-		     other->state != SLU_CORE_IDLE && !other->is_idle && !other->is_parked;
+		     other->state != SLU_CORE_IDLE && !other->is_idle &&
+		     !slu_core_group_is_held(other);
 	return n;
+}
+
+/* Until counted_ns. */
+static void group_use(struct slu_core *core, struct slu_core_group *group, uint64_t span_ns)
+{
+	group->used_ns += span_ns;
+	slu_core_quota_spend(core, group, span_ns);
+	slu_core_users_count(core, group, group->counted_ns - span_ns, group->counted_ns);
 }
 
 static void count_until(struct slu_core *core, struct slu_core_group *group, uint64_t until_ns)
@@ -191,10 +201,8 @@ static void count_until(struct slu_core *core, struct slu_core_group *group, uin
 	group->counted_ns += span;
 	if (!span || !group_spends(group, &spent))
 		return;
-	if (spent == SLU_CORE_SPENT_USING && group->state == SLU_CORE_RUNNING) {
-		group->used_ns += span;
-		slu_core_users_count(core, group, group->counted_ns - span, group->counted_ns);
-	}
+	if (spent == SLU_CORE_SPENT_USING && group->state == SLU_CORE_RUNNING)
+		group_use(core, group, span);
 	if (core->policy->count)
 		core->policy->count(group, spent, span, n_equals(core, group, spent),
 				    &core->config);

@@ -78,6 +78,7 @@ struct slu_core_group {
 	bool is_lacking; /* RUNNING, and every seat that wants to run waits for bytes */
 	bool is_stuck;
 	bool is_parked;
+	bool is_over_quota; /* of device time, at the last step (quota.h) */
 	bool is_adopted;    /* its turn was found at HELLO, not granted (I6) */
 	bool is_overgrown;  /* runs, and wants more than the device has: keeps what it holds */
 	bool closes_others; /* a group was closed for it: 100 % suffices (rule 21) */
@@ -160,6 +161,12 @@ bool slu_core_group_is_runnable(const struct slu_core_group *group);
 static inline bool slu_core_group_is_open(const struct slu_core_group *group)
 {
 	return group->state == SLU_CORE_FILLING || group->state == SLU_CORE_RUNNING;
+}
+
+/* Whether it gets no turn, whatever the policy says. */
+static inline bool slu_core_group_is_held(const struct slu_core_group *group)
+{
+	return group->is_parked || group->is_over_quota;
 }
 
 static inline bool slu_core_group_is_at_rest(const struct slu_core_group *group)

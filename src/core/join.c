@@ -15,6 +15,7 @@
 #include "core/fit/plan.h"
 #include "core/group.h"
 #include "core/sched/admit.h"
+#include "core/sched/quota.h"
 #include "core/sched/turns.h"
 #include "core/send.h"
 #include "core/state.h"
@@ -202,7 +203,7 @@ static bool may_adopt(struct slu_core *core, struct slu_core_group *group)
 	struct slu_core_plan plan = { .groups = core->opened, .plus = group, .percent = 100 };
 	bool is_beside = false;
 
-	if (group->is_parked || !slu_core_group_is_at_rest(group))
+	if (slu_core_group_is_held(group) || !slu_core_group_is_at_rest(group))
 		return false;
 	slu_core_plan_refresh(core);
 	slu_core_admit_collect_open(core);
@@ -262,6 +263,9 @@ int slu_core_hello(struct slu_core *core, uint64_t now_ns, const struct slu_core
 	slu_core_set_now(core, now_ns);
 	if (!join->group || !devices_are_valid(core, join->hello->n_devices, join->devices))
 		return slu_error(-EINVAL);
+	r = slu_core_quota_reserve(core, &join->bounds);
+	if (r)
+		return slu_fold(r);
 	if (client) {
 		client_regroup(core, client, join->group);
 	} else {
@@ -307,6 +311,9 @@ int slu_core_orphan(struct slu_core *core, uint64_t now_ns, const struct slu_cor
 		return slu_error(-EINVAL);
 	if (slu_core_client_find(core, orphan->client))
 		return slu_error(-EEXIST);
+	r = slu_core_quota_reserve(core, &orphan->bounds);
+	if (r)
+		return slu_fold(r);
 	r = slu_core_client_new(core, orphan->client, orphan->group, orphan->user, &client);
 	if (r)
 		return slu_fold(r);

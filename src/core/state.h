@@ -56,6 +56,9 @@ struct slu_core_device {
 	unsigned n_slack;	 /* users who still get some of remaining_bytes */
 };
 
+struct slu_core_quota_account; /* sched/quota.h */
+LIST_HEAD(slu_core_quota_accounts, slu_core_quota_account);
+
 struct slu_core {
 	struct slu_core_config config;
 	const struct slu_core_policy *policy;
@@ -78,6 +81,7 @@ struct slu_core {
 	struct slu_core_device *devices[SLU_CORE_DEVICES_MAX];
 	unsigned n_devices;
 	struct slu_core_capacity pinned, pageable, disk;
+	struct slu_core_quota_accounts quotas;
 	struct slu_core_queue queue;
 
 	/* arrays of a step, allocated when a client joins, so that a step allocates nothing */

@@ -10,14 +10,14 @@
 #include "core/sched/expiry.h"
 #include "core/sched/users.h"
 
-enum { SECTION_TURN, SECTION_WAITING, SECTION_IDLE, SECTION_PARKED };
+enum { SECTION_TURN, SECTION_WAITING, SECTION_IDLE, SECTION_HELD };
 
 static unsigned section_of(const struct slu_core_group *group)
 {
 	if (!slu_core_group_is_at_rest(group))
 		return SECTION_TURN;
-	if (group->is_parked)
-		return SECTION_PARKED;
+	if (slu_core_group_is_held(group))
+		return SECTION_HELD;
 	return group->state == SLU_CORE_WAITING ? SECTION_WAITING : SECTION_IDLE;
 }
 

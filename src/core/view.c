@@ -8,6 +8,7 @@
 #include "base/size.h"
 #include "base/util.h"
 #include "core/group.h"
+#include "core/sched/quota.h"
 #include "core/sched/sharing.h"
 #include "core/state.h"
 
@@ -209,6 +210,10 @@ static void why_describe(const struct slu_core *core, const struct slu_core_grou
 		snprintf(buf, size, "parked");
 		return;
 	}
+	if (group->is_over_quota && group->state == SLU_CORE_WAITING) {
+		slu_core_quota_describe(core, group, buf, size);
+		return;
+	}
 	if (group->stall_ns != SLU_CORE_NEVER && group->state != SLU_CORE_RUNNING) {
 		snprintf(buf, size, "it should move bytes and has moved none for %s",
 			 slu_size_format_time(end, core->now_ns - group->stall_ns));
@@ -274,6 +279,7 @@ static void group_view(const struct slu_core *core, const struct slu_core_group 
 		.is_stuck = group->is_stuck || group->stall_ns != SLU_CORE_NEVER,
 		.is_idle = group->is_idle,
 		.is_parked = group->is_parked,
+		.is_over_quota = group->is_over_quota,
 		.level = group->level,
 		.expect_ns = group->expect_ns,
 		.n_turns = group->n_turns,

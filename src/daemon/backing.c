@@ -10,10 +10,12 @@
 #include "base/filesystem.h"
 #include "base/util.h"
 #include "daemon/cgroup.h"
+#include "daemon/process.h"
 #include "wire/path.h"
 
-#define DISK_PARTS  4 /* this part of the free disk space, if the settings do not say */
-#define USER_ID_BIT (UINT64_C(1) << 63) /* keeps users apart from inodes of groups */
+#define DISK_PARTS   4 /* this part of the free disk space, if the settings do not say */
+#define USER_ID_BIT  (UINT64_C(1) << 63) /* keeps users apart from inodes of groups */
+#define GROUP_ID_BIT (UINT64_C(1) << 62) /* likewise Unix groups */
 
 /* Return: NULL, or the reason why the folder cannot be used. */
 static const char *folder_fault(const char *folder, bool is_asked_for, bool is_system,
@@ -94,6 +96,16 @@ void slu_backing_init(struct slu_backing *backing, const struct slu_config *conf
 		.backing_bytes = config->backing_bytes ? config->backing_bytes : ram_bytes / 4 * 3,
 		.cgroup_percent = (unsigned)config->cgroup_percent,
 	};
+	backing->quotas[SLU_CORE_QUOTA_USER] = (struct slu_core_quota){
+		.bytes = config->quota_user_bytes,
+		.time_ns = config->quota_user_ns,
+		.period_ns = config->quota_period_ns,
+	};
+	backing->quotas[SLU_CORE_QUOTA_UNIX_GROUP] = (struct slu_core_quota){
+		.bytes = config->quota_group_bytes,
+		.time_ns = config->quota_group_ns,
+		.period_ns = config->quota_period_ns,
+	};
 	choose_folder(backing, config, is_system, used_bytes);
 	backing->user_backing_bytes =
 		user_share(config->user_backing_bytes, backing->backing_bytes, is_system);
@@ -105,6 +117,7 @@ void slu_backing_bounds(const struct slu_backing *backing, pid_t pid, uid_t uid,
 			struct slu_core_bounds *ret_bounds)
 {
 	uint64_t user = USER_ID_BIT | uid;
+	gid_t gid;
 
 	*ret_bounds = (struct slu_core_bounds){
 		.n_pageable = 1,
@@ -112,5 +125,9 @@ void slu_backing_bounds(const struct slu_backing *backing, pid_t pid, uid_t uid,
 		.pageable = { { user, backing->user_backing_bytes } },
 		.disk = { { user, backing->user_disk_bytes } },
 	};
+	memcpy(ret_bounds->quotas, backing->quotas, sizeof(backing->quotas));
+	ret_bounds->quotas[SLU_CORE_QUOTA_USER].id = user;
+	if (!slu_process_gid(pid, &gid))
+		ret_bounds->quotas[SLU_CORE_QUOTA_UNIX_GROUP].id = GROUP_ID_BIT | gid;
 	slu_cgroup_add_process(pid, backing->cgroup_percent, ret_bounds);
 }

@@ -3,7 +3,8 @@
 
 /*
  * The backing budgets: how many bytes of pageable memory and disk the settings allow for the
- * machine, for each user, and for the control groups of a program.
+ * machine, for each user, and for the control groups of a program. With them come the quotas of
+ * device memory and device time.
  *
  * The programs create their files themselves, with the rights of their user, in a folder that the
  * daemon names. So the bytes belong to their user and count against that user's quota. The daemon
@@ -22,6 +23,7 @@
 struct slu_backing {
 	uint64_t backing_bytes, user_backing_bytes;
 	uint64_t disk_bytes, user_disk_bytes;
+	struct slu_core_quota quotas[_SLU_CORE_QUOTA_MAX]; /* without ids */
 	unsigned cgroup_percent;
 	char folder[SLU_CONFIG_PATH_MAX]; /* empty: nothing goes to disk */
 	char why[192];			  /* … because of this, in words */

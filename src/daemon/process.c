@@ -197,16 +197,32 @@ bool slu_process_obeys(pid_t pid, uid_t uid)
 	       real == uid && saved == uid;
 }
 
-int slu_process_uid(pid_t pid, uid_t *ret_uid)
+static int process_owner(pid_t pid, struct stat *ret_owner)
 {
 	char path[64];
-	struct stat st;
 
 	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
-	if (stat(path, &st) < 0)
-		return -ESRCH;
-	*ret_uid = st.st_uid;
-	return 0;
+	return stat(path, ret_owner) < 0 ? -ESRCH : 0;
+}
+
+int slu_process_uid(pid_t pid, uid_t *ret_uid)
+{
+	struct stat owner;
+	int r = process_owner(pid, &owner);
+
+	if (!r)
+		*ret_uid = owner.st_uid;
+	return r;
+}
+
+int slu_process_gid(pid_t pid, gid_t *ret_gid)
+{
+	struct stat owner;
+	int r = process_owner(pid, &owner);
+
+	if (!r)
+		*ret_gid = owner.st_gid;
+	return r;
 }
 
 int slu_process_open(pid_t pid)

@@ -39,6 +39,7 @@ bool slu_process_obeys(pid_t pid, uid_t uid);
 
 /* Return: 0, or -ESRCH. */
 int slu_process_uid(pid_t pid, uid_t *ret_uid);
+int slu_process_gid(pid_t pid, gid_t *ret_gid);
 
 /*
  * A pidfd of the process behind a connected unix socket: from the kernel where it has SO_PEERPIDFD,

@@ -330,11 +330,12 @@ static json_t *make_row_turns(const struct row *row)
 {
 	const struct slu_core_group_view *g = row->turns;
 
-	return json_pack("{s:b, s:b, s:b, s:i, s:I, s:I, s:I, s:I, s:I, s:I}", "stuck", g->is_stuck,
-			 "idle", g->is_idle, "parked", g->is_parked, "level", (int)g->level,
-			 "turns", (json_int_t)g->n_turns, "ran_ms", ms(g->ran_ns), "used_ms",
-			 ms(g->used_ns), "waited_ms", ms(g->waited_ns), "wait_p99_ms",
-			 ms(row->wait_p99_ns), "expect_ms", ms(g->expect_ns));
+	return json_pack("{s:b, s:b, s:b, s:b, s:i, s:I, s:I, s:I, s:I, s:I, s:I}", "stuck",
+			 g->is_stuck, "idle", g->is_idle, "parked", g->is_parked, "over_quota",
+			 g->is_over_quota, "level", (int)g->level, "turns", (json_int_t)g->n_turns,
+			 "ran_ms", ms(g->ran_ns), "used_ms", ms(g->used_ns), "waited_ms",
+			 ms(g->waited_ns), "wait_p99_ms", ms(row->wait_p99_ns), "expect_ms",
+			 ms(g->expect_ns));
 }
 
 static json_t *make_row(const struct row *row)

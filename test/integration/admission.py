@@ -11,6 +11,7 @@ import sluice as s
 
 DEVICE = {"memory": 24 * s.MIB, "settings": {"memory.reserve_percent": 0}, "softgpu": {"context_overhead": 0}}
 WAITED = 125
+OUT_OF_MEMORY = 4  # of cuda-fill
 
 
 def queued(w, name):
@@ -91,7 +92,35 @@ def a_run_that_is_killed_leaves_the_queue():
             w.run([s.CLIENTS / "cuda-fill", "--mib", 4], "cuda", options=["--wait", "10m", "--memory", "4M"])
 
 
+def a_quota_of_memory_fails_the_allocation_beyond_it():
+    with s.World("memory-quota", **DEVICE | {"settings": {"memory.reserve_percent": 0, "quota.user_memory": "20M"}}) as w:
+        w.start_daemon()
+        with w.full_of(12):
+            out = w.finish(w.start([s.CLIENTS / "cuda-fill", "--mib", 12], "cuda", name="beyond"), exits=(OUT_OF_MEMORY,))
+            denial = w.history()["denials"][-1]
+            s.check("quota.user_memory: 20.0 MiB" in denial["reason"], "the reason has the number", denial, out)
+            s.check("sluice set" in denial["hint"], "and the way out", denial)
+            w.run([s.CLIENTS / "cuda-fill", "--mib", 4], "cuda")
+        w.sluice("set", "quota.unix_group_memory", "8M")
+        w.finish(w.start([s.CLIENTS / "cuda-fill", "--mib", 12], "cuda", name="group"), exits=(OUT_OF_MEMORY,))
+        s.check("quota.unix_group_memory: 8.00 MiB" in w.history()["denials"][-1]["reason"], "so for the Unix group", w.history()["denials"])
+
+
+def a_quota_of_time_keeps_a_program_waiting():
+    with s.World("time-quota", **DEVICE | {"settings": {"quota.user_time": "500ms", "quota.period": "1000h"}}) as w:
+        w.start_daemon()
+        endless = w.start([s.CLIENTS / "cuda-fill", "--mib", 4, "--endless"], "cuda", name="endless", stdin=subprocess.PIPE)
+        s.wait_until("the quota is used up", lambda: "quota.user_time" in (w.program("endless") or {}).get("reason", ""))
+        row = w.program("endless")
+        s.check(row["state"] == "waiting" and "goes on in" in row["reason"], "it waits, and knows for how long", row)
+        w.sluice("set", "quota.user_time", "0s")
+        launches = row["launches"]
+        s.wait_until("it goes on without a quota", lambda: w.program("endless")["launches"] > launches)
+        w.end(endless)
+
+
 if __name__ == "__main__":
     s.main(expected_time_reaches_the_scheduler, a_run_waits_until_its_memory_is_free,
            a_run_that_waited_too_long_ends_with_a_code_of_its_own, memory_of_an_admitted_run_is_kept_for_it,
-           a_run_that_is_killed_leaves_the_queue)
+           a_run_that_is_killed_leaves_the_queue, a_quota_of_memory_fails_the_allocation_beyond_it,
+           a_quota_of_time_keeps_a_program_waiting)

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+
+#include "base/size.h"
 #include "base/util.h"
 #include "core/credit/backing.h"
 #include "core/send.h"
@@ -65,6 +68,62 @@ uint64_t slu_core_backing_most_bytes(const struct slu_core *core,
 	return most_within(core, client, false);
 }
 
+/* The quota that leaves the client least; @ret_bytes: so much more than it has. Or NULL. */
+static const struct slu_core_quota *tightest_quota(const struct slu_core *core,
+						   const struct slu_core_client *client,
+						   uint64_t *ret_bytes)
+{
+	const struct slu_core_quota *tightest = NULL;
+
+	*ret_bytes = SLU_CORE_BYTES_MAX;
+	for (unsigned i = 0; i < _SLU_CORE_QUOTA_MAX; i++) {
+		const struct slu_core_quota *quota = &client->bounds.quotas[i];
+		const struct slu_core_client *other;
+		uint64_t bytes = quota->bytes;
+
+		if (!quota->id || !quota->bytes)
+			continue;
+		TAILQ_FOREACH (other, &core->clients, link)
+			if (other->bounds.quotas[i].id == quota->id)
+				bytes = slu_sub_floor(bytes, charge_of(&other->pageable) +
+								     charge_of(&other->disk));
+		if (bytes < *ret_bytes) {
+			*ret_bytes = bytes;
+			tightest = quota;
+		}
+	}
+	return tightest;
+}
+
+static uint64_t within_quota(const struct slu_core *core, const struct slu_core_client *client,
+			     const struct slu_core_account *account, uint64_t most)
+{
+	uint64_t more;
+
+	(void)tightest_quota(core, client, &more);
+	return SLU_MIN(most, account->charge_bytes + more);
+}
+
+/* The quota that denies what the client asks for; or NULL. */
+static const struct slu_core_quota *short_quota(const struct slu_core *core,
+						const struct slu_core_client *client)
+{
+	uint64_t more;
+	const struct slu_core_quota *quota = tightest_quota(core, client, &more);
+
+	if (!quota || client->pageable.charge_bytes + more >= client->backing_least_bytes)
+		return NULL;
+	return quota;
+}
+
+static bool has_quota(const struct slu_core_client *client, const struct slu_core_quota *quota)
+{
+	for (unsigned i = 0; i < _SLU_CORE_QUOTA_MAX; i++)
+		if (client->bounds.quotas[i].id == quota->id)
+			return true;
+	return false;
+}
+
 /* The client's disk was full lately, whatever the budget says. */
 static bool disk_is_full(struct slu_core *core, const struct slu_core_client *client)
 {
@@ -96,14 +155,15 @@ static bool shares_bound(const struct slu_core_client *a, const struct slu_core_
 }
 
 /*
- * Takes back unused credit; if a bound is the obstacle and not the budget, only from clients that
- * share the bound. Return: whether there is any, now or soon.
+ * Takes back unused credit; if a bound or a quota is the obstacle and not the budget, only from
+ * clients that share it. Return: whether there is any, now or soon.
  */
 static bool take_slack(struct slu_core *core, const struct slu_core_client *asker, bool is_disk)
 {
 	struct slu_core_capacity *capacity = is_disk ? &core->disk : &core->pageable;
 	const struct slu_core_account *own = is_disk ? &asker->disk : &asker->pageable;
 	bool is_bound = slu_core_account_most_bytes(own) > most_within(core, asker, is_disk);
+	const struct slu_core_quota *quota = short_quota(core, asker);
 	struct slu_core_account *account;
 	bool is_coming = false;
 
@@ -111,6 +171,8 @@ static bool take_slack(struct slu_core *core, const struct slu_core_client *aske
 		if (account->client == asker || !slu_core_client_is_joined(account->client))
 			continue;
 		if (is_bound && !shares_bound(asker, account->client, is_disk))
+			continue;
+		if (quota && !has_quota(account->client, quota))
 			continue;
 		if (account->is_pending) {
 			is_coming |= !slu_core_is_silent(core, account);
@@ -133,7 +195,8 @@ static bool take_slack(struct slu_core *core, const struct slu_core_client *aske
 static bool raise_backing(struct slu_core *core, struct slu_core_client *client)
 {
 	uint64_t want = client->backing_want_bytes,
-		 most = slu_core_backing_most_bytes(core, client);
+		 most = within_quota(core, client, &client->pageable,
+				     slu_core_backing_most_bytes(core, client));
 
 	if (most < client->backing_least_bytes || most <= client->pageable.limit_bytes)
 		return false;
@@ -149,7 +212,8 @@ static bool raise_disk(struct slu_core *core, struct slu_core_client *client)
 	/* bytes requested ahead are not needed yet */
 	uint64_t least =
 		want - SLU_MIN(want, client->backing_want_bytes - client->backing_least_bytes);
-	uint64_t most = SLU_MIN(slu_core_backing_most_disk_bytes(core, client), want);
+	uint64_t most = within_quota(core, client, &client->disk,
+				     SLU_MIN(slu_core_backing_most_disk_bytes(core, client), want));
 
 	if (!want || most < least || most <= client->disk.limit_bytes)
 		return false;
@@ -162,6 +226,19 @@ static bool is_met(const struct slu_core_client *client)
 {
 	return client->backing_want_bytes <= client->pageable.limit_bytes ||
 	       (client->disk_want_bytes && client->disk_want_bytes <= client->disk.limit_bytes);
+}
+
+static void quota_describe(const struct slu_core_client *client, const struct slu_core_quota *quota,
+			   char *ret_why, size_t size)
+{
+	static const char *const settings[] = {
+		[SLU_CORE_QUOTA_USER] = "of its user (quota.user_memory",
+		[SLU_CORE_QUOTA_UNIX_GROUP] = "of its Unix group (quota.unix_group_memory",
+	};
+	char text[SLU_SIZE_STRING_MAX];
+
+	snprintf(ret_why, size, "the quota of device memory %s: %s) is used up",
+		 settings[quota - client->bounds.quotas], slu_size_format(text, quota->bytes));
 }
 
 static const char *why_denied(struct slu_core *core, const struct slu_core_client *client)
@@ -181,6 +258,9 @@ static const char *why_denied(struct slu_core *core, const struct slu_core_clien
 /* Return: whether the request stays, because the unused credit of others is on its way. */
 static bool client_serve(struct slu_core *core, struct slu_core_client *client)
 {
+	const struct slu_core_quota *quota;
+	char why[SLU_CORE_REASON_MAX];
+
 	if (is_met(client) || raise_backing(core, client))
 		return false;
 	if (take_slack(core, client, false))
@@ -191,8 +271,11 @@ static bool client_serve(struct slu_core *core, struct slu_core_client *client)
 		if (take_slack(core, client, true))
 			return true;
 	}
+	quota = short_quota(core, client);
+	if (quota)
+		quota_describe(client, quota, why, sizeof(why));
 	slu_core_send_deny(core, client, NULL, client->backing_want_bytes,
-			   why_denied(core, client));
+			   quota ? why : why_denied(core, client));
 	return false;
 }
 

@@ -11,7 +11,8 @@
  * steps. Only if both are used up is the allocation denied.
  *
  * In addition to the budgets of the machine there are bounds that several clients share: those of
- * their user, and those of their control groups (cgroups).
+ * their user, and those of their control groups (cgroups). Quotas bound both kinds of backing
+ * together, which is all device memory that a program owns, when a client asks for more.
  */
 
 #include "core/state.h"

@@ -265,6 +265,39 @@ static void a_program_is_bound_by_each_group_that_it_is_in(void **state)
 	script_end(&s);
 }
 
+/* Three programs of one user own at most 60 MiB; the fourth is another user's. */
+static void a_quota_counts_all_that_programs_of_a_user_own(void **state)
+{
+	struct slu_core_bounds a = {
+		.quotas = { [SLU_CORE_QUOTA_USER] = { 1000, MIB(60), 0, 0 } },
+	};
+	struct slu_core_bounds b = {
+		.quotas = { [SLU_CORE_QUOTA_USER] = { 1001, MIB(60), 0, 0 } },
+	};
+	struct script s;
+
+	(void)state;
+	begin(&s, 200, 100);
+	for (uint64_t i = 1; i <= 4; i++) {
+		join(&s, i);
+		slu_core_bound(s.core, s.now_ns, i, i < 4 ? &a : &b);
+	}
+	own(&s, 2, 30, 0);
+	own(&s, 3, 20, 0);
+	script_pass(&s, 20);
+	want(&s, 1, 10, 10);
+	/* unused parts of the grants of its user are taken back first */
+	sums(&s, 2, PAGEABLE, 30);
+	sums(&s, 3, PAGEABLE, 20);
+	assert_int_equal(limit(&s, 1, PAGEABLE), 10);
+	sums(&s, 1, PAGEABLE, 10);
+	want(&s, 1, 11, 11);
+	expect_denial(&s, "of its user (quota.user_memory: 60.0 MiB) is used up");
+	want(&s, 4, 50, 0);
+	assert_true(limit(&s, 4, PAGEABLE) >= 50);
+	script_end(&s);
+}
+
 /* One runs, two wait; the bytes of the next are on disk, those of the last in memory. */
 static void who_is_next_comes_up_and_who_is_last_goes_down(void **state)
 {
@@ -404,6 +437,7 @@ int main(void)
 		cmocka_unit_test(a_denial_tells_a_full_disk_from_a_budget_that_is_used_up),
 		cmocka_unit_test(programs_of_one_user_share_their_bound),
 		cmocka_unit_test(a_program_is_bound_by_each_group_that_it_is_in),
+		cmocka_unit_test(a_quota_counts_all_that_programs_of_a_user_own),
 		cmocka_unit_test(who_is_next_comes_up_and_who_is_last_goes_down),
 		cmocka_unit_test(an_idle_program_goes_down_before_one_that_waits),
 		cmocka_unit_test(without_free_bytes_on_disk_no_backing_moves_there),

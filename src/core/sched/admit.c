@@ -12,6 +12,7 @@
 #include "core/sched/expiry.h"
 #include "core/sched/grow.h"
 #include "core/sched/deadlock.h"
+#include "core/sched/quota.h"
 #include "core/sched/split.h"
 #include "core/sched/stall.h"
 #include "core/sched/turns.h"
@@ -77,7 +78,7 @@ static void collect_waiting(struct slu_core *core)
 
 	core->n_waiting = 0;
 	TAILQ_FOREACH (group, &core->groups, link)
-		if (group->state == SLU_CORE_WAITING && !group->is_parked)
+		if (group->state == SLU_CORE_WAITING && !slu_core_group_is_held(group))
 			waiting_insert(core, core->waiting, &core->n_waiting, group,
 				       slu_core_users_precede);
 }
@@ -91,13 +92,17 @@ static void close_open(struct slu_core *core, struct slu_core_group *group)
 static void look_at_deadlines(struct slu_core *core)
 {
 	struct slu_core_group *group;
-	char span[SLU_SIZE_STRING_MAX];
+	char span[SLU_SIZE_STRING_MAX], why[SLU_CORE_REASON_MAX];
 
 	TAILQ_FOREACH (group, &core->groups, link) {
 		const char *name = slu_core_group_name(group);
 
 		if (slu_core_group_is_open(group) && group->is_parked)
 			slu_core_turns_close(core, group, "%s is parked", name);
+		if (slu_core_group_is_open(group) && group->is_over_quota) {
+			slu_core_quota_describe(core, group, why, sizeof(why));
+			slu_core_turns_close(core, group, "%s: %s", name, why);
+		}
 		if (group->state == SLU_CORE_DRAINING && !group->is_stuck &&
 		    slu_core_is_due(core, group->drain_ns)) {
 			group->is_stuck = true;

@@ -37,7 +37,7 @@ static bool account_may_free(struct slu_core *core, const struct slu_core_accoun
 {
 	const struct slu_core_group *group = account->client->group;
 
-	return group->state != SLU_CORE_WAITING || group->is_parked ||
+	return group->state != SLU_CORE_WAITING || slu_core_group_is_held(group) ||
 	       !slu_core_client_is_joined(account->client) || slu_core_is_silent(core, account);
 }
 

@@ -44,7 +44,7 @@ static bool group_grows(const struct slu_core *core, const struct slu_core_group
 /* The group cannot go on, whichever others wait: to delay them would help no program. */
 static bool is_thwarted(const struct slu_core_group *group)
 {
-	return group->is_overgrown || group->is_parked ||
+	return group->is_overgrown || slu_core_group_is_held(group) ||
 	       (group->state == SLU_CORE_WAITING && (group->why.kind == SLU_CORE_WHY_BYTES ||
 						     group->why.kind == SLU_CORE_WHY_CAPACITY ||
 						     group->why.kind == SLU_CORE_WHY_PINNED));

@@ -93,7 +93,8 @@ static uint64_t clock_turn(struct slu_core *core)
 	uint64_t least_ns = SLU_CORE_NEVER;
 
 	TAILQ_FOREACH (group, &core->groups, link)
-		if (group->is_wanting && !group->is_parked && state_of(group)->is_known)
+		if (group->is_wanting && !slu_core_group_is_held(group) &&
+		    state_of(group)->is_known)
 			least_ns = SLU_MIN(least_ns, state_of(group)->virtual_ns);
 	if (least_ns != SLU_CORE_NEVER)
 		common->clock_ns = SLU_MAX(common->clock_ns, least_ns);
@@ -119,7 +120,7 @@ static void fair_leave(struct slu_core *core, struct slu_core_group *group)
 
 	clock_turn(core);
 	TAILQ_FOREACH (other, &core->groups, link)
-		if (other != group && other->is_wanting && !other->is_parked)
+		if (other != group && other->is_wanting && !slu_core_group_is_held(other))
 			return;
 	common->clock_ns = SLU_MAX(common->clock_ns, state_of(group)->virtual_ns);
 }

@@ -45,7 +45,7 @@ static const struct slu_core_group *device_waiter(const struct slu_core *core, u
 	const struct slu_core_group *group, *first = NULL;
 
 	TAILQ_FOREACH (group, &core->groups, link)
-		if (group->state == SLU_CORE_WAITING && !group->is_parked &&
+		if (group->state == SLU_CORE_WAITING && !slu_core_group_is_held(group) &&
 		    group->why.kind != SLU_CORE_WHY_STALL && slu_core_group_uses(group, device) &&
 		    (!first || group->place < first->place))
 			first = group;

@@ -22,15 +22,13 @@ void slu_core_users_count(struct slu_core *core, const struct slu_core_group *gr
 		return; /* its last member changed the group */
 	for (unsigned d = 0; d < core->n_devices; d++) {
 		struct slu_core_user_share *share = &user_of(group)->on[d];
+		/* what another group of the user has counted already counts once */
+		uint64_t span_ns = slu_sub_floor(until_ns, SLU_MAX(from_ns, share->counted_ns));
 
 		if (!slu_core_group_uses(group, d))
 			continue;
-		/* what another group of the user has counted already counts once */
-		from_ns = SLU_MAX(from_ns, share->counted_ns);
-		if (until_ns <= from_ns)
-			continue;
-		share->virtual_ns += until_ns - from_ns;
-		share->counted_ns = until_ns;
+		share->virtual_ns += span_ns;
+		share->counted_ns = SLU_MAX(share->counted_ns, until_ns);
 	}
 }
 
@@ -46,7 +44,7 @@ static void claims_note(struct slu_core *core, unsigned device)
 
 		if (!slu_core_group_uses(group, device))
 			continue;
-		share->is_claimed |= group->is_wanting && !group->is_parked;
+		share->is_claimed |= group->is_wanting && !slu_core_group_is_held(group);
 		if (slu_core_group_is_open(group))
 			share->granted_ns = SLU_MAX(share->granted_ns, group->granted_ns);
 	}
