@@ -3,8 +3,11 @@
 #include "softgpu/driver/memory/managed.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -25,7 +28,8 @@ static uint64_t seen_evicted[DEV_SETTINGS_DEVICES_MAX];
 static uint64_t served_ns[DEV_SETTINGS_DEVICES_MAX]; /* until then faults keep the card busy */
 static uint64_t last_id;
 static bool has_remote;
-static uint64_t n_faults; /* of this process, when its accesses were looked for last */
+static uint64_t n_faults;	 /* of this process, when its accesses were looked for last */
+static uint64_t n_kernel_faults; /* not yet written to the log */
 
 static size_t n_managed; /* atomic: lets programs without any pass */
 
@@ -98,6 +102,7 @@ static void fault_locked(struct dev_managed *m, struct dev_card *card, uint64_t 
 	bool is_over_bus = b->preferred == DEV_MANAGED_HOST;
 	uint8_t access = BOTH_ACCESSES;
 
+	n_kernel_faults++;
 	/* who is told beforehand that a card will come has its mappings ready */
 	if (!(b->accessed_by >> card->index & 1))
 		ns += card->shared->traits.fault_ns;
@@ -200,6 +205,18 @@ void dev_managed_begin(struct dev_card *card)
 	dev_managed_unlock();
 }
 
+static void log_faults_locked(void)
+{
+	const char *path = n_kernel_faults ? secure_getenv("SLUICE_SOFTGPU_PAGING_LOG") : NULL;
+	int fd = path ? open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600) : -1;
+
+	if (fd >= 0) {
+		dprintf(fd, "%d %llu\n", (int)getpid(), (unsigned long long)n_kernel_faults);
+		close(fd);
+	}
+	n_kernel_faults = 0;
+}
+
 uint64_t dev_managed_end(struct dev_card *card)
 {
 	uint64_t ns;
@@ -208,6 +225,7 @@ uint64_t dev_managed_end(struct dev_card *card)
 		return 0;
 	dev_managed_lock();
 	ns = served_ns[card->index];
+	log_faults_locked();
 	dev_managed_unlock();
 	return ns;
 }

@@ -29,6 +29,8 @@
  * SLUICE_SOFTGPU_PREFETCH is the share in percent; 1 is what tuned systems use, 100 switches it
  * off.
  *
+ * With SLUICE_SOFTGPU_PAGING_LOG=FILE each launch that met faults is a line there: PID FAULTS.
+ *
  * Guarded by a mutex of its own, which is taken before the driver's lock.
  */
 

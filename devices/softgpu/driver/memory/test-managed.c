@@ -101,6 +101,33 @@ static void a_single_touch_brings_its_batch_only(void **state)
 	assert_cu(cuMemFree_v2((uintptr_t)p));
 }
 
+static void launches_that_fault_are_logged(void **state)
+{
+	uint32_t *p = managed(2 * BLOCK);
+	int pid, n_faults, n_read;
+	char path[128];
+	FILE *file;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/paging", test_folder);
+	setenv("SLUICE_SOFTGPU_PAGING_LOG", path, 1);
+	run(p, 1, 1);
+	/* what a prefetch has brought, and what is there, is no fault */
+	assert_cu(cuMemPrefetchAsync((uintptr_t)p, 2 * BLOCK, 0, NULL));
+	run(p, 2 * BLOCK / 4, 1);
+	unsetenv("SLUICE_SOFTGPU_PAGING_LOG");
+	file = fopen(path, "re");
+	assert_non_null(file);
+	n_read = fscanf(file, "%d %d\n", &pid, &n_faults);
+	assert_int_equal(n_read, 2);
+	assert_int_equal(pid, getpid());
+	assert_int_equal(n_faults, 1);
+	assert_int_equal(fgetc(file), EOF);
+	fclose(file);
+	unlink(path);
+	assert_cu(cuMemFree_v2((uintptr_t)p));
+}
+
 static void more_than_the_card_has_still_computes(void **state)
 {
 	unsigned n = CAPACITY / 4 / 2 * 3;
@@ -414,6 +441,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(host_and_device_see_the_same_bytes),
 		cmocka_unit_test(what_the_host_wrote_crosses_the_bus_and_nothing_else),
 		cmocka_unit_test(a_single_touch_brings_its_batch_only),
+		cmocka_unit_test(launches_that_fault_are_logged),
 		cmocka_unit_test(more_than_the_card_has_still_computes),
 		cmocka_unit_test(prefetch_goes_and_comes),
 		cmocka_unit_test(advice_is_kept_and_followed),
