@@ -120,6 +120,13 @@ struct slu_backend {
 	void (*unmap)(void *data, struct slu_unit *unit);
 
 	/*
+	 * Has the driver bring the first @bytes of the memory that it pages to the device (@is_in),
+	 * or send the rest to the host, and waits for that. What it refuses is left out: kernels
+	 * fault. On a thread of its own. NULL where the driver pages nothing.
+	 */
+	void (*page)(void *data, uint64_t bytes, bool is_in);
+
+	/*
 	 * The unit changed its place: renew handles that the program has. The unit still counts as
 	 * moving, so no command uses it before. May be NULL.
 	 */

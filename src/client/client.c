@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "client/instance.h"
 #include "client/log.h"
+#include "client/pager.h"
 #include "client/shift.h"
 #include "client/torture.h"
 
@@ -81,6 +82,7 @@ int slu_client_start(struct slu_client *c)
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	pthread_cond_init(&c->changed, &attributes);
 	pthread_cond_init(&c->shift_wake, &attributes);
+	pthread_cond_init(&c->page_wake, &attributes);
 	pthread_condattr_destroy(&attributes);
 	slu_disk_init(&c->disk, &slu_disk_calls_real);
 	c->is_started = true;
@@ -221,6 +223,10 @@ static bool actions_carry_out(struct slu_client *c, uint64_t now_ns)
 			break;
 		case SLU_PEER_WAKE:
 			pthread_cond_broadcast(&c->changed);
+			break;
+		case SLU_PEER_PAGE:
+			is_again |= !slu_pager_order(c, action.device, action.page.bytes,
+						     action.page.is_in);
 			break;
 		}
 	}

@@ -14,6 +14,7 @@
  *   gauge.c       how many threads copy, by a measurement
  *   contents.c    the copies of a unit before and after a move
  *   shift.c       the thread that shifts backing between memory and disk
+ *   pager.c       the thread that has the driver page managed memory
  *   unit.c        the release of units, their state, access to their contents off turn
  *   alloc.c       the allocation of units
  *   wait.c        how threads of the program wait
@@ -82,7 +83,10 @@ struct slu_client_device {
 	bool is_dead; /* the context is lost: everything passes and meets the driver's own error */
 	bool is_spoilt;	     /* contents were lost: nothing passes any more */
 	unsigned n_commands; /* mode LAUNCH: between begin and end */
-	unsigned n_visits;   /* calls of the helper into the back end that have not returned */
+	unsigned n_visits; /* calls of helper and pager into the back end that have not returned */
+	bool page_is_due;  /* an order for the pager */
+	bool page_is_in;   /* … brings memory in */
+	uint64_t page_bytes; /* … up to so much */
 	bool has_begun;	     /* thread_begin was called on the helper */
 	uint64_t owned_bytes;
 	uint64_t reserved_bytes;		  /* not yet owned: reserved for new units */
@@ -137,6 +141,8 @@ struct slu_client {
 	bool has_shifter;
 	pthread_cond_t shift_wake;	  /* a unit is to be shifted */
 	struct slu_client_unit *shifting; /* for the shifter to take; NULL: none */
+	bool has_pager;
+	pthread_cond_t page_wake; /* an order of a device is due */
 	bool gauge_has_begun;
 	unsigned n_copy_threads; /* a direction, as measured; 0: not known yet */
 	struct slu_client_counts counts;

@@ -14,6 +14,7 @@
 #include "cuda/device.h"
 #include "cuda/handle.h"
 #include "cuda/mapping.h"
+#include "cuda/paging.h"
 #include "cuda/real.h"
 #include "cuda/syncer.h"
 
@@ -357,6 +358,11 @@ static int backend_unpin_copy(void *data, void *host, uint64_t bytes)
 	return slu_cuda_backend_translate(r);
 }
 
+static void backend_page(void *data, uint64_t bytes, bool is_in)
+{
+	slu_cuda_paging_move(data, bytes, is_in);
+}
+
 static CUmemLocation device_host_location(const struct slu_cuda_device *d)
 {
 	return (CUmemLocation){ .type = CU_MEM_LOCATION_TYPE_HOST_NUMA, .id = d->numa_node };
@@ -433,5 +439,6 @@ const struct slu_backend slu_cuda_backend = {
 	.pin_copy = backend_pin_copy,
 	.unpin_copy = backend_unpin_copy,
 	.map = backend_map,
+	.page = backend_page,
 	.unmap = backend_unmap,
 };

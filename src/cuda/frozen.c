@@ -90,6 +90,34 @@ bool slu_cuda_frozen_remove(uint64_t key)
 	return true;
 }
 
+static bool is_paged_by(const struct frozen *f, const struct slu_cuda_device *device)
+{
+	return f->device == device && !f->unit;
+}
+
+size_t slu_cuda_frozen_list_paged(struct slu_cuda_device *device,
+				  struct slu_cuda_paged **ret_ranges)
+{
+	struct slu_cuda_paged *ranges;
+	const struct frozen *f;
+	size_t n = 0;
+
+	slu_lock_take(&slu_cuda.lock);
+	for (unsigned i = 0; i < BUCKETS; i++)
+		LIST_FOREACH (f, &buckets[i], link)
+			n += is_paged_by(f, device);
+	ranges = n ? calloc(n, sizeof(*ranges)) : NULL;
+	n = 0;
+	for (unsigned i = 0; ranges && i < BUCKETS; i++)
+		LIST_FOREACH (f, &buckets[i], link)
+			if (is_paged_by(f, device))
+				ranges[n++] = (struct slu_cuda_paged){ f->key, f->bytes };
+	slu_lock_give(&slu_cuda.lock);
+	if (n)
+		*ret_ranges = ranges;
+	return n;
+}
+
 void slu_cuda_frozen_forget(struct slu_cuda_device *device)
 {
 	struct frozen *f = NULL;

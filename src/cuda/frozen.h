@@ -25,5 +25,17 @@ void slu_cuda_frozen_add(struct slu_cuda_device *device, uint64_t key, uint64_t 
 /* Ends what was noted under @key. Return: whether there was anything. */
 bool slu_cuda_frozen_remove(uint64_t key);
 
+/* A range of managed memory that the driver pages. */
+struct slu_cuda_paged {
+	uint64_t address, bytes;
+};
+
+/*
+ * All of them on @device, in no order. Return: how many; then the caller frees *ret_ranges. 0 also
+ * without memory.
+ */
+size_t slu_cuda_frozen_list_paged(struct slu_cuda_device *device,
+				  struct slu_cuda_paged **ret_ranges);
+
 /* Ends all that was noted on @device: its service context ends. */
 void slu_cuda_frozen_forget(struct slu_cuda_device *device);

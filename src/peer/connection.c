@@ -213,6 +213,7 @@ static void take_turn(struct slu_peer *peer, uint64_t now_ns, const struct slu_m
 	if (!slu_epoch_equal(d->epoch, turn->epoch)) {
 		d->n_turns++;
 		window_expect_growth(peer, now_ns, d);
+		slu_peer_paging_expect(peer, now_ns, d);
 	}
 	d->epoch = turn->epoch;
 	d->idle_is_reported = false;

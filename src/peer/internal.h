@@ -18,6 +18,7 @@
  *   tally.c       sums over the units, kept as they change
  *   shift.c       backing that goes between pageable memory and disk
  *   pinning.c     backing in memory that is pinned in place
+ *   paging.c      memory that the driver pages
  *   move.c        which moves begin
  *   move-end.c    how moves end
  *   want.c        WANT, for devices and for backing
@@ -25,8 +26,8 @@
  *   view.c        reads for the client, the tests and the simulator
  *   check.c       the check of what holds between two steps
  *
- * A step goes through turn, move (with alone), shift, account, want and reports in this order.
- * Events only change state and mark what is due.
+ * A step goes through paging, turn, move (with alone), shift, account, want and reports in this
+ * order. Events only change state and mark what is due.
  */
 
 #include "base/util.h"
@@ -71,10 +72,14 @@ struct slu_peer_device {
 	uint64_t owned_bytes; /* Σ units, wherever they are */
 	uint64_t place_bytes[_SLU_PLACE_MAX];
 	uint64_t frozen_bytes[_SLU_FROZEN_MAX];
-	uint64_t paged_bytes;	       /* not in units: memory that the driver pages */
-	uint64_t largest_bytes;	       /* the largest unit, unless stale */
-	bool largest_is_stale;	       /* a unit of that size was released */
-	size_t n_absent;	       /* units that are not present */
+	uint64_t paged_bytes;	 /* not in units: memory that the driver pages */
+	uint64_t here_bytes;	 /* of these, ordered to the device or never sent out */
+	bool is_paging;		 /* an order is under way */
+	uint64_t pages_until_ns; /* the turn's credit for them is awaited until then; 0: it is not
+				  */
+	uint64_t largest_bytes;	 /* the largest unit, unless stale */
+	bool largest_is_stale;	 /* a unit of that size was released */
+	size_t n_absent;	 /* units that are not present */
 	uint64_t device_only_bytes;    /* of units that are of no use where they are MAPPED */
 	size_t n_working_absent;       /* of these, units of the working set … */
 	uint64_t working_absent_bytes; /* … and their bytes */
@@ -145,6 +150,7 @@ struct slu_peer_record {
 		struct slu_msg_sums sums;
 		struct slu_msg_want want;
 		struct slu_msg_excess excess;
+		struct slu_peer_page page;
 	};
 };
 
@@ -210,6 +216,16 @@ bool slu_peer_turn_may_run(const struct slu_peer *peer, const struct slu_peer_de
 bool slu_peer_turn_at_rest(const struct slu_peer_device *device);
 void slu_peer_turn_step(struct slu_peer *peer, uint64_t now_ns, unsigned index);
 void slu_peer_turn_close(struct slu_peer *peer, unsigned index, struct slu_epoch epoch);
+
+/* paging.c */
+/* The program has @bytes of paged memory from now on. */
+void slu_peer_paging_set(struct slu_peer *peer, unsigned device, uint64_t bytes);
+/* A turn begins. */
+void slu_peer_paging_expect(const struct slu_peer *peer, uint64_t now_ns,
+			    struct slu_peer_device *device);
+void slu_peer_paging_step(struct slu_peer *peer, uint64_t now_ns, unsigned index);
+/* Whether the gate need not wait for paged memory. */
+bool slu_peer_paging_is_complete(const struct slu_peer *peer, const struct slu_peer_device *device);
 
 /* shift.c */
 void slu_peer_shift_step(struct slu_peer *peer);

@@ -124,6 +124,7 @@ int slu_peer_take_action(struct slu_peer *peer, struct slu_peer_action *ret_acti
 	ret_action->kind = r->kind;
 	ret_action->device = r->device;
 	ret_action->unit = r->unit;
+	ret_action->page = r->page;
 	if (r->kind == SLU_PEER_SEND) {
 		memset(&ret_action->message, 0, sizeof(ret_action->message));
 		message_fill(peer, r, &ret_action->message);
@@ -154,6 +155,7 @@ void slu_peer_step(struct slu_peer *peer, uint64_t now_ns)
 	for (unsigned i = 0; i < peer->n_devices; i++) {
 		device_end_pauses(&peer->devices[i], now_ns);
 		slu_peer_working_step(&peer->devices[i], now_ns);
+		slu_peer_paging_step(peer, now_ns, i);
 		slu_peer_turn_step(peer, now_ns, i);
 		slu_peer_move_step(peer, now_ns, i);
 	}
@@ -188,6 +190,8 @@ uint64_t slu_peer_deadline_ns(const struct slu_peer *peer)
 				at = SLU_MIN(at, d->retry_ns[k]);
 		if (d->grows_until_ns)
 			at = SLU_MIN(at, d->grows_until_ns);
+		if (d->pages_until_ns)
+			at = SLU_MIN(at, d->pages_until_ns);
 		if (peer->is_alone && d->alone_until_ns)
 			at = SLU_MIN(at, d->alone_until_ns);
 	}

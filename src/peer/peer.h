@@ -189,6 +189,9 @@ void slu_peer_turn_progress(struct slu_peer *peer, uint64_t now_ns, unsigned dev
 void slu_peer_reports_set_paged(struct slu_peer *peer, uint64_t now_ns, unsigned device,
 				uint64_t bytes);
 
+/* The last order of PAGE for @device has been carried out, as far as that was possible. */
+void slu_peer_paging_done(struct slu_peer *peer, unsigned device);
+
 /*
  * An allocation of @bytes fails because the program may own @visible_bytes and owns @owned_bytes,
  * reservations of other threads included. Sends EXCESS if the daemon knows the message.
@@ -268,6 +271,13 @@ enum slu_peer_action_kind {
 	SLU_PEER_OPEN,	/* open the gate of device */
 	SLU_PEER_SHUT,	/* shut it, wait for slots and device, then slu_peer_turn_drained() */
 	SLU_PEER_WAKE,	/* threads that wait for device or memory ask again */
+	SLU_PEER_PAGE,	/* page as page says, then slu_peer_paging_done() for the last one */
+};
+
+/* Of the memory that the driver pages, @bytes are to be on the device. */
+struct slu_peer_page {
+	uint64_t bytes;
+	bool is_in; /* more than before: bring in what is missing; else send out the rest */
 };
 
 struct slu_peer_action {
@@ -275,6 +285,7 @@ struct slu_peer_action {
 	unsigned device;
 	struct slu_unit *unit;
 	struct slu_message message; /* only with SEND */
+	struct slu_peer_page page;  /* only with PAGE */
 };
 
 void slu_peer_step(struct slu_peer *peer, uint64_t now_ns);

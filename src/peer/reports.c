@@ -30,7 +30,7 @@ void slu_peer_reports_count_launches(struct slu_peer *peer, uint64_t now_ns, uns
 void slu_peer_reports_set_paged(struct slu_peer *peer, uint64_t now_ns, unsigned device,
 				uint64_t bytes)
 {
-	peer->devices[device].paged_bytes = bytes;
+	slu_peer_paging_set(peer, device, bytes);
 	slu_peer_reports_touch(peer, now_ns);
 }
 

@@ -31,6 +31,8 @@ struct fixture {
 	unsigned n_moves;
 	unsigned n_opened, n_shut, n_woken;
 	struct slu_unit *shift; /* whose backing is to change; NULL: none */
+	unsigned n_pages;
+	struct slu_peer_page page; /* the last order */
 };
 
 #define EPOCH(n) ((struct slu_epoch){ 7, (n) })
@@ -43,7 +45,7 @@ static inline void fixture_step(struct fixture *f)
 {
 	struct slu_peer_action a;
 
-	f->n_messages = f->n_moves = f->n_opened = f->n_shut = f->n_woken = 0;
+	f->n_messages = f->n_moves = f->n_opened = f->n_shut = f->n_woken = f->n_pages = 0;
 	f->shift = NULL;
 	slu_peer_step(f->peer, f->now_ns);
 	while (slu_peer_take_action(f->peer, &a) > 0) {
@@ -68,6 +70,10 @@ static inline void fixture_step(struct fixture *f)
 			break;
 		case SLU_PEER_WAKE:
 			f->n_woken++;
+			break;
+		case SLU_PEER_PAGE:
+			f->n_pages++;
+			f->page = a.page;
 			break;
 		}
 	}

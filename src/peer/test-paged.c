@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Memory that the driver pages: reported to the daemon, held in no account, never waited for. */
+/*
+ * Memory that the driver pages: reported to the daemon, held in no account, ordered in and out with
+ * the turns.
+ */
 
 #include "peer/test-fixture.h"
 
@@ -38,6 +41,111 @@ static void a_gate_opens_without_paged_memory(void **state)
 	fixture_turn(&f, EPOCH(1));
 	fixture_limit(&f, DEVICE0, 1, 4, 4, SLU_PACE_NOW);
 	fixture_finish_moves(&f);
+	assert_true(slu_peer_view_gate_is_open(f.peer, 0));
+	fixture_deinit(&f);
+}
+
+static void it_goes_out_when_a_limit_at_rest_does_not_cover_it(void **state)
+{
+	struct fixture f;
+
+	fixture_running(&f, SLU_MODE_ALL, two, 2);
+	slu_peer_reports_set_paged(f.peer, f.now_ns, 0, 50);
+	fixture_limit(&f, DEVICE0, 2, 60, 60, SLU_PACE_NOW);
+	/* it comes when it is touched, and the gate is open */
+	assert_int_equal(f.n_pages, 0);
+	fixture_close(&f, EPOCH(1));
+	fixture_drained(&f, false);
+	assert_int_equal(f.n_pages, 0);
+	fixture_limit(&f, DEVICE0, 3, 40, 40, SLU_PACE_NONE);
+	assert_int_equal(f.n_pages, 1);
+	assert_false(f.page.is_in);
+	assert_int_equal(f.page.bytes, 30);
+	/* the answer does not wait for it */
+	assert_int_equal(fixture_sums(&f, DEVICE0)->ceiling_bytes, 40);
+	fixture_limit(&f, DEVICE0, 4, 0, 0, SLU_PACE_NONE);
+	assert_int_equal(f.page.bytes, 0);
+	slu_peer_paging_done(f.peer, 0);
+	fixture_deinit(&f);
+}
+
+/* At rest with 50 bytes of paged memory that went out. */
+static void fixture_paged_out(struct fixture *f)
+{
+	fixture_running(f, SLU_MODE_ALL, two, 2);
+	slu_peer_reports_set_paged(f->peer, f->now_ns, 0, 50);
+	fixture_limit(f, DEVICE0, 2, 60, 60, SLU_PACE_NOW);
+	fixture_close(f, EPOCH(1));
+	fixture_drained(f, false);
+	fixture_limit(f, DEVICE0, 3, 10, 10, SLU_PACE_NONE);
+	assert_int_equal(f->page.bytes, 0);
+	slu_peer_paging_done(f->peer, 0);
+	fixture_step(f);
+}
+
+static void the_gate_waits_for_what_the_turn_gives_it(void **state)
+{
+	struct fixture f;
+
+	fixture_paged_out(&f);
+	fixture_turn(&f, EPOCH(2));
+	assert_int_equal(f.n_opened, 0);
+	fixture_limit(&f, DEVICE0, 4, 40, 60, SLU_PACE_NOW);
+	assert_int_equal(f.n_pages, 1);
+	assert_true(f.page.is_in);
+	assert_int_equal(f.page.bytes, 30);
+	/* the rest of the credit follows */
+	slu_peer_paging_done(f.peer, 0);
+	fixture_step(&f);
+	assert_int_equal(f.n_opened, 0);
+	fixture_limit(&f, DEVICE0, 5, 60, 60, SLU_PACE_NOW);
+	assert_int_equal(f.page.bytes, 50);
+	assert_int_equal(f.n_opened, 0);
+	slu_peer_paging_done(f.peer, 0);
+	fixture_step(&f);
+	assert_int_equal(f.n_opened, 1);
+	fixture_deinit(&f);
+}
+
+static void the_gate_waits_for_no_more_than_the_goal(void **state)
+{
+	struct fixture f;
+
+	fixture_paged_out(&f);
+	fixture_turn(&f, EPOCH(2));
+	fixture_limit(&f, DEVICE0, 4, 30, 30, SLU_PACE_NOW);
+	assert_int_equal(f.page.bytes, 20);
+	slu_peer_paging_done(f.peer, 0);
+	fixture_step(&f);
+	assert_int_equal(f.n_opened, 1);
+	/* more comes in while it runs */
+	fixture_limit(&f, DEVICE0, 5, 60, 60, SLU_PACE_NOW);
+	assert_int_equal(f.n_pages, 1);
+	assert_int_equal(f.page.bytes, 50);
+	fixture_deinit(&f);
+}
+
+static void a_daemon_that_gives_nothing_keeps_no_gate_shut(void **state)
+{
+	struct fixture f;
+
+	fixture_paged_out(&f);
+	fixture_turn(&f, EPOCH(2));
+	assert_int_equal(f.n_opened, 0);
+	assert_true(slu_peer_deadline_ns(f.peer) != SLU_PEER_NEVER);
+	fixture_wait(&f, SLU_NS_PER_S);
+	assert_true(slu_peer_view_gate_is_open(f.peer, 0));
+	fixture_deinit(&f);
+}
+
+static void a_lost_daemon_keeps_no_gate_shut(void **state)
+{
+	struct fixture f;
+
+	fixture_paged_out(&f);
+	slu_peer_connection_lost(f.peer, f.now_ns);
+	slu_peer_alone_run(f.peer, f.now_ns, true);
+	fixture_step(&f);
 	assert_true(slu_peer_view_gate_is_open(f.peer, 0));
 	fixture_deinit(&f);
 }
@@ -124,6 +232,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(paged_memory_is_reported_in_addition_to_the_units),
 		cmocka_unit_test(a_gate_opens_without_paged_memory),
+		cmocka_unit_test(it_goes_out_when_a_limit_at_rest_does_not_cover_it),
+		cmocka_unit_test(the_gate_waits_for_what_the_turn_gives_it),
+		cmocka_unit_test(the_gate_waits_for_no_more_than_the_goal),
+		cmocka_unit_test(a_daemon_that_gives_nothing_keeps_no_gate_shut),
+		cmocka_unit_test(a_lost_daemon_keeps_no_gate_shut),
 		cmocka_unit_test(paged_memory_at_rest_is_no_floor),
 		cmocka_unit_test(a_change_in_a_turn_is_reported_a_little_later),
 		cmocka_unit_test(paged_memory_is_reported_to_a_new_daemon),

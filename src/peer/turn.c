@@ -112,7 +112,7 @@ static bool device_is_complete(const struct slu_peer *peer, unsigned index)
 	if (d->mode == SLU_MODE_LAUNCH)
 		return true;
 	return d->n_absent == 0 && !slu_peer_alloc_waiting(peer, index) &&
-	       !slu_peer_move_promotable(peer, d);
+	       !slu_peer_move_promotable(peer, d) && slu_peer_paging_is_complete(peer, d);
 }
 
 static void gate_open(struct slu_peer *peer, uint64_t now_ns, unsigned index)

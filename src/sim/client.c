@@ -102,6 +102,7 @@ void slu_sim_client_kill(struct slu_sim_client *c)
 	for (unsigned d = 0; d < c->n_devices; d++) {
 		struct slu_unit *u;
 
+		c->paging[d] = 0;
 		while ((u = TAILQ_FIRST(slu_peer_view_units(c->peer, d)))) {
 			if (u->place == SLU_PLACE_DEVICE)
 				slu_sim_board_free(c->world, c->devices[d], u->bytes);
@@ -179,6 +180,9 @@ static void client_act(struct slu_sim_client *c)
 			break;
 		case SLU_PEER_SHIFT:
 			slu_sim_mover_shift(c, a.unit);
+			break;
+		case SLU_PEER_PAGE:
+			slu_sim_mover_page(c, a.device);
 			break;
 		case SLU_PEER_WAKE:
 			break;

@@ -4,7 +4,7 @@
  * The model of a client's movers: a move takes some chunks, checks for a cancel between two of
  * them, may be refused memory and may fail. A move out in mode LAUNCH first waits for the commands
  * that name the unit, as the back end's drain_unit() does. A shift takes some chunks as well, at
- * the same time as moves.
+ * the same time as moves, and so does an order to page memory.
  */
 
 #include "sim/random.h"
@@ -151,6 +151,12 @@ static void shift_step(struct slu_sim_client *c)
 	slu_peer_shift_done(c->peer, slu_sim_world_now_ns(w), u, result);
 }
 
+/* A newer order takes the place of the older one. */
+void slu_sim_mover_page(struct slu_sim_client *c, unsigned device)
+{
+	c->paging[device] = c->slowness * slu_sim_between(&c->world->random, 1, 6);
+}
+
 void slu_sim_mover_step(struct slu_sim_client *c)
 {
 	struct slu_sim_world *w = c->world;
@@ -160,6 +166,9 @@ void slu_sim_mover_step(struct slu_sim_client *c)
 	adjust_staging(c);
 	if (c->shift.unit)
 		shift_step(c);
+	for (unsigned d = 0; d < c->n_devices; d++)
+		if (c->paging[d] && --c->paging[d] == 0)
+			slu_peer_paging_done(c->peer, d);
 	if (c->n_moves == 0)
 		return;
 	index = slu_sim_between(&w->random, 0, c->n_moves - 1);

@@ -169,7 +169,8 @@ struct slu_sim_client {
 	struct slu_sim_kernel kernels[SLU_SIM_DEVICES_MAX][SLU_SIM_KERNELS_MAX];
 	unsigned n_kernels[SLU_SIM_DEVICES_MAX];
 	struct slu_sim_move moves[SLU_SIM_MOVES_MAX];
-	struct slu_sim_move shift; /* of backing; unit NULL: none */
+	struct slu_sim_move shift;	      /* of backing; unit NULL: none */
+	unsigned paging[SLU_SIM_DEVICES_MAX]; /* chunks of an order to page; 0: none */
 	unsigned n_moves;
 	unsigned slowness; /* its moves take so many times as many steps */
 	uint64_t staged_bytes;
@@ -305,6 +306,7 @@ bool slu_sim_program_is_blocked(const struct slu_sim_client *client, unsigned de
 
 void slu_sim_mover_take(struct slu_sim_client *client, struct slu_unit *unit);
 void slu_sim_mover_shift(struct slu_sim_client *client, struct slu_unit *unit);
+void slu_sim_mover_page(struct slu_sim_client *client, unsigned device);
 void slu_sim_mover_step(struct slu_sim_client *client);
 
 /* -- daemon.c -------------------------------------------------------------------------------- */

@@ -362,6 +362,9 @@ static void carry_out(struct slu_world *w, struct slu_runner *r, const struct sl
 		if (r->work != SLU_WORK_FLIGHT)
 			drained(w, r);
 		break;
+	case SLU_PEER_PAGE: /* no program here has memory that the driver pages */
+		slu_peer_paging_done(r->peer, a->device);
+		break;
 	case SLU_PEER_WAKE:
 		break;
 	}

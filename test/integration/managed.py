@@ -138,6 +138,23 @@ def in_its_turn_others_leave_for_it():
         w.end(other)
 
 
+def it_comes_with_the_turn_and_not_by_faults():
+    with world("prefetched") as w:
+        w.start_daemon()
+        log, size, batch = w.folder / "paging", 12 * s.MIB, 8 * 256
+        programs = [w.start(fill(12, 8, 8, 150, "--seed", i), "cuda", name=f"one{i}", env={"SLUICE_SOFTGPU_PAGING_LOG": log})
+                    for i in range(2)]
+        for program in programs:
+            w.finish(program)
+        faults = sum(int(line.split()[1]) for line in log.read_text().splitlines())
+        turns = sum(1 for turn in w.history()["turns"] if turn["ready_ms"])
+        s.note(f"{faults} faults in {turns} turns")
+        # each page may fault once, when it is new; a turn that begins without its memory has some 3500 faults
+        s.check(turns >= 6, "they take turns", turns)
+        s.check(faults <= 2 * size // batch + turns * size // batch // 3, "what was there comes back without faults", faults, turns)
+        nobody_was_denied(w)
+
+
 def programs_of_one_run_share_a_device():
     with world("group") as w:
         w.start_daemon()
@@ -207,6 +224,7 @@ def it_may_leave_the_device_while_it_is_copied():
 s.main(less_than_the_device_alone, it_may_leave_the_device_while_it_is_copied, more_than_the_device_alone, more_than_the_device_beside_memory_of_its_own,
        less_than_the_device_beside_programs_that_fill_it, more_than_the_device_beside_programs_that_fill_it,
        it_is_shown_with_its_reason_and_is_not_unmovable, parked_it_keeps_nobody_out, in_its_turn_others_leave_for_it,
+       it_comes_with_the_turn_and_not_by_faults,
        programs_of_one_run_share_a_device, a_refusal_beside_it_is_asked_again, a_managed_allocation_that_the_driver_refuses_is_told,
        one_that_is_killed_leaves_nothing,
        a_daemon_that_comes_back_hears_of_it)
