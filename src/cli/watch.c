@@ -211,9 +211,12 @@ static void tell_denial(const struct watcher *w, const json_t *history)
 	if (n > 1)
 		snprintf(often, sizeof(often), " (%u times, see 'sluice history')", n);
 	slu_cli_complain(*slu_reply_text(last, "hint") ? slu_reply_text(last, "hint") : NULL,
-			 "'%s' (pid %d) was denied GPU memory%s: %s.", slu_reply_text(last, "name"),
-			 (int)json_integer_value(json_object_get(last, "pid")), often,
-			 slu_reply_text(last, "reason"));
+			 "'%s' (pid %d) was denied %s%s: %s.", slu_reply_text(last, "name"),
+			 (int)json_integer_value(json_object_get(last, "pid")),
+			 strcmp(slu_reply_text(last, "what"), "export")
+				 ? "GPU memory"
+				 : "the export of GPU memory",
+			 often, slu_reply_text(last, "reason"));
 }
 
 static void tell_blame(const struct watcher *w, struct slu_attach_view *view)

@@ -87,6 +87,9 @@ SLU_CLIENT_API uint64_t slu_client_device_offered(const struct slu_client_device
 /* Bytes that the program owns there, wherever they are. */
 SLU_CLIENT_API uint64_t slu_client_device_owned(const struct slu_client_device *device);
 
+/* The program was refused an export of memory that moves: the daemon hears of it. */
+SLU_CLIENT_API void slu_client_device_export_refused(struct slu_client_device *device);
+
 /* The setting exportable: the front end leaves plain allocations to the driver. */
 SLU_CLIENT_API bool slu_client_device_is_exportable(const struct slu_client_device *device);
 

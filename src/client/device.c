@@ -327,6 +327,19 @@ uint64_t slu_client_device_offered(const struct slu_client_device *d)
 	return device_figure(d, device_offered);
 }
 
+void slu_client_device_export_refused(struct slu_client_device *d)
+{
+	SLU_CLIENT_KEEP_ERRNO();
+	struct slu_client *c = &slu_client_global;
+
+	slu_lock_take(&c->lock);
+	if (device_has_daemon(c, d)) {
+		slu_peer_reports_export(c->peer, d->index);
+		slu_client_pump(c, slu_clock_now_ns());
+	}
+	slu_lock_give(&c->lock);
+}
+
 bool slu_client_device_is_exportable(const struct slu_client_device *d)
 {
 	SLU_CLIENT_KEEP_ERRNO();

@@ -225,15 +225,20 @@ CUresult cuPointerGetAttributes(unsigned int n, CUpointer_attribute *attributes,
 
 /*
  * Extents move: a handle to their pages would go stale. Better an honest no than a wrong yes. With
- * the setting exportable plain allocations are the driver's (memory.c).
+ * the setting exportable plain allocations are the driver's (memory.c); the daemon tells people so.
  */
 CUresult cuIpcGetMemHandle(CUipcMemHandle *ret_handle, CUdeviceptr address)
 {
+	struct slu_cuda_device *d;
 	struct pointer p;
 
-	if (pointer_find(address, &p))
-		return CUDA_ERROR_NOT_SUPPORTED;
-	return SLU_REAL(cuIpcGetMemHandle)(ret_handle, address);
+	if (!pointer_find(address, &p))
+		return SLU_REAL(cuIpcGetMemHandle)(ret_handle, address);
+	/* no setting helps memory that the driver would not export either */
+	d = p.context ? slu_cuda_device_find_started(p.ordinal) : NULL;
+	if (d)
+		slu_client_device_export_refused(d->client);
+	return CUDA_ERROR_NOT_SUPPORTED;
 }
 
 CUresult cuMemGetHandleForAddressRange(void *ret_handle, CUdeviceptr address, size_t bytes,

@@ -78,7 +78,27 @@ void slu_denial_excess(struct slu_program *program, uint64_t now_ns,
 	slu_log(NOTICE, "program=%s pid=%d, out of memory: %s", program->name, (int)program->pid,
 		reason);
 	slu_program_who(program, &who);
-	slu_timeline_denied(program->server->timeline, now_ns, &who, reason, hint);
+	slu_timeline_denied(program->server->timeline, now_ns, &who, "memory", reason, hint);
+}
+
+void slu_denial_export(struct slu_program *program, uint64_t now_ns)
+{
+	static const char reason[] = "cuIpcGetMemHandle needs memory that does not move "
+				     "(memory.exportable is off)";
+	struct slu_timeline_who who;
+	char hint[256];
+
+	if (program->has_export)
+		return;
+	program->has_export = true;
+	snprintf(hint, sizeof(hint),
+		 "Let its memory stay on the device: 'sluice set --program %s exportable on', and "
+		 "start it again.",
+		 word_for(program));
+	slu_log(NOTICE, "program=%s pid=%d, export refused: %s", program->name, (int)program->pid,
+		reason);
+	slu_program_who(program, &who);
+	slu_timeline_denied(program->server->timeline, now_ns, &who, "export", reason, hint);
 }
 
 void slu_denial_deny(struct slu_program *program, uint64_t now_ns, const struct slu_msg_deny *deny,
@@ -106,5 +126,5 @@ void slu_denial_deny(struct slu_program *program, uint64_t now_ns, const struct 
 			"and start it again.",
 			word_for(program));
 	slu_program_who(program, &who);
-	slu_timeline_denied(program->server->timeline, now_ns, &who, reason, hint);
+	slu_timeline_denied(program->server->timeline, now_ns, &who, "memory", reason, hint);
 }

@@ -86,10 +86,10 @@ static json_t *make_denial(const struct slu_control_view *view,
 	bool is_seen = slu_control_may_see(view, denial->who.uid);
 	json_t *made = make_who(view, &denial->who);
 
-	json_object_update_new(made, json_pack("{s:I, s:s, s:s}", "at_ms",
-					       ms(view->server, denial->at_ns), "reason",
-					       is_seen ? denial->reason : "", "hint",
-					       is_seen ? denial->hint : ""));
+	json_object_update_new(
+		made, json_pack("{s:I, s:s, s:s, s:s}", "at_ms", ms(view->server, denial->at_ns),
+				"what", denial->what, "reason", is_seen ? denial->reason : "",
+				"hint", is_seen ? denial->hint : ""));
 	return made;
 }
 

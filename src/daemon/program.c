@@ -310,6 +310,9 @@ void slu_program_note(struct slu_program *program, uint64_t now_ns, const struct
 	case SLU_MSG_EXCESS:
 		slu_denial_excess(program, now_ns, &m->excess);
 		break;
+	case SLU_MSG_EXPORT:
+		slu_denial_export(program, now_ns);
+		break;
 	case SLU_MSG_DENY:
 		slu_denial_deny(program, now_ns, &m->deny, reason);
 		break;

@@ -73,6 +73,7 @@ struct slu_program {
 	struct slu_charge charge;
 	struct slu_charge return_charge; /* of an orphan: for the connection by which it returns */
 	uint64_t excess_ns;		 /* the last EXCESS that was recorded; 0: never */
+	bool has_export;		 /* an EXPORT was recorded */
 	unsigned n_devices;
 	struct slu_program_device devices[SLU_WIRE_DEVICES_MAX]; /* by the place in HELLO */
 };

@@ -147,7 +147,7 @@ static void session_welcome(struct slu_session *session, int status, const char 
 		m.welcome.exportable = own.exportable;
 		m.welcome.allow_mapped = slu_config_may_map(&own);
 		m.welcome.beyond_bytes = own_beyond_bytes(server, &own);
-		m.welcome.hears_excess = 1;
+		m.welcome.hears = SLU_HEARS_EXCESS | SLU_HEARS_EXPORT;
 		m.welcome.vmm_serial = (uint8_t)slu_serial_of(server->config.vmm_serial);
 	}
 	snprintf(m.welcome.detail, sizeof(m.welcome.detail), "%s", why);
@@ -285,6 +285,9 @@ static const char *message_fault(const struct slu_session *session, const struct
 	case SLU_MSG_EXCESS: /* a program may ask for more than any device has */
 		device = m->excess.device;
 		break;
+	case SLU_MSG_EXPORT:
+		device = m->export.device;
+		break;
 	default:
 		return "a message that a joined program does not send";
 	}
@@ -304,7 +307,7 @@ static void take_message(struct slu_session *session, const struct slu_message *
 		return;
 	}
 	slu_program_note(session->program, now_ns, m, NULL);
-	if (m->header.type == SLU_MSG_EXCESS)
+	if (m->header.type == SLU_MSG_EXCESS || m->header.type == SLU_MSG_EXPORT)
 		return;
 	/* a message that crossed ours on its way is not an error */
 	(void)slu_core_message(session->server->core, now_ns, session->program->id, m);

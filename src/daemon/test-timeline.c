@@ -106,11 +106,12 @@ static void test_denials_are_kept_with_their_reasons(void **state)
 		char reason[32];
 
 		snprintf(reason, sizeof(reason), "needs %u", (unsigned)i);
-		slu_timeline_denied(timeline, i, &(struct slu_timeline_who){ .client = i }, reason,
-				    "use less");
+		slu_timeline_denied(timeline, i, &(struct slu_timeline_who){ .client = i },
+				    "memory", reason, "use less");
 	}
 	assert_int_equal(slu_timeline_n_denials(timeline), SLU_TIMELINE_DENIALS_MAX);
 	assert_int_equal(slu_timeline_denial(timeline, 0)->who.client, 2);
+	assert_string_equal(slu_timeline_denial(timeline, 0)->what, "memory");
 	assert_string_equal(slu_timeline_denial(timeline, 0)->reason, "needs 2");
 	assert_string_equal(slu_timeline_denial(timeline, 0)->hint, "use less");
 }

@@ -125,12 +125,13 @@ void slu_timeline_moved(struct slu_timeline *timeline, uint64_t now_ns,
 }
 
 void slu_timeline_denied(struct slu_timeline *timeline, uint64_t now_ns,
-			 const struct slu_timeline_who *who, const char *reason, const char *hint)
+			 const struct slu_timeline_who *who, const char *what, const char *reason,
+			 const char *hint)
 {
 	struct slu_timeline_denial *denial =
 		&timeline->denials[timeline->n_denials++ % SLU_TIMELINE_DENIALS_MAX];
 
-	*denial = (struct slu_timeline_denial){ .who = *who, .at_ns = now_ns };
+	*denial = (struct slu_timeline_denial){ .who = *who, .at_ns = now_ns, .what = what };
 	snprintf(denial->reason, sizeof(denial->reason), "%s", reason);
 	snprintf(denial->hint, sizeof(denial->hint), "%s", hint);
 }

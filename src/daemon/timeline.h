@@ -64,6 +64,7 @@ struct slu_timeline_refusal {
 struct slu_timeline_denial {
 	struct slu_timeline_who who;
 	uint64_t at_ns;
+	const char *what; /* "memory", or its "export"; constant */
 	char reason[192];
 	char hint[256]; /* what the user can do; may be empty */
 };
@@ -98,7 +99,8 @@ void slu_timeline_moved(struct slu_timeline *timeline, uint64_t now_ns,
 			uint64_t out_bytes);
 
 void slu_timeline_denied(struct slu_timeline *timeline, uint64_t now_ns,
-			 const struct slu_timeline_who *who, const char *reason, const char *hint);
+			 const struct slu_timeline_who *who, const char *what, const char *reason,
+			 const char *hint);
 
 /* Number of records; 0 is the oldest that is still known. */
 size_t slu_timeline_n_joins(const struct slu_timeline *timeline);

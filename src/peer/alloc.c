@@ -167,7 +167,7 @@ void slu_peer_alloc_exceeds(struct slu_peer *peer, uint64_t now_ns, unsigned ind
 	struct slu_peer_device *d = &peer->devices[index];
 	struct slu_peer_record *r;
 
-	if (!peer->is_joined || !peer->welcome.hears_excess ||
+	if (!peer->is_joined || !(peer->welcome.hears & SLU_HEARS_EXCESS) ||
 	    (d->excess_ns && now_ns < d->excess_ns + SLU_PEER_EXCESS_NS))
 		return;
 	r = slu_peer_push_message(peer, SLU_MSG_EXCESS, index);

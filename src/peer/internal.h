@@ -136,6 +136,7 @@ struct slu_peer_device {
 	uint64_t moved_in_bytes, moved_out_bytes;
 	struct slu_msg_facts facts; /* as last sent */
 	uint64_t excess_ns;	    /* when EXCESS was last sent; 0: never */
+	bool export_is_reported;
 };
 
 /* An action before it is taken. HELLO and FACTS are filled in when they are taken. */
@@ -150,6 +151,7 @@ struct slu_peer_record {
 		struct slu_msg_sums sums;
 		struct slu_msg_want want;
 		struct slu_msg_excess excess;
+		struct slu_msg_export export;
 		struct slu_peer_page page;
 	};
 };

@@ -104,6 +104,9 @@ static void message_fill(struct slu_peer *peer, const struct slu_peer_record *r,
 	case SLU_MSG_EXCESS:
 		ret_message->excess = r->excess;
 		break;
+	case SLU_MSG_EXPORT:
+		ret_message->export = r->export;
+		break;
 	default:
 		ret_message->turn = r->turn;
 		break;

@@ -200,6 +200,10 @@ void slu_peer_paging_done(struct slu_peer *peer, unsigned device);
 void slu_peer_alloc_exceeds(struct slu_peer *peer, uint64_t now_ns, unsigned device, uint64_t bytes,
 			    uint64_t owned_bytes, uint64_t visible_bytes);
 
+/* The program was refused a handle by which another process opens memory that moves. Sends EXPORT,
+ * once. */
+void slu_peer_reports_export(struct slu_peer *peer, unsigned device);
+
 /* @n calls went through the gate without being named, since the last time. For FACTS only. */
 void slu_peer_reports_count_launches(struct slu_peer *peer, uint64_t now_ns, unsigned device,
 				     uint64_t n);

@@ -34,6 +34,20 @@ void slu_peer_reports_set_paged(struct slu_peer *peer, uint64_t now_ns, unsigned
 	slu_peer_reports_touch(peer, now_ns);
 }
 
+void slu_peer_reports_export(struct slu_peer *peer, unsigned device)
+{
+	struct slu_peer_device *d = &peer->devices[device];
+	struct slu_peer_record *r;
+
+	if (d->export_is_reported || !peer->is_joined || !(peer->welcome.hears & SLU_HEARS_EXPORT))
+		return;
+	r = slu_peer_push_message(peer, SLU_MSG_EXPORT, device);
+	if (!r)
+		return;
+	r->export = (struct slu_msg_export){ .device = (uint8_t)device };
+	d->export_is_reported = true;
+}
+
 void slu_peer_reports_fill_facts(const struct slu_peer *peer, unsigned index,
 				 struct slu_msg_facts *ret_facts)
 {

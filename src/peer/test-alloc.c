@@ -190,7 +190,7 @@ static void rule_7_an_excess_is_reported_at_most_once_a_second(void **state)
 	fixture_step(&f);
 	assert_null(fixture_said(&f, SLU_MSG_EXCESS));
 
-	m.welcome.hears_excess = 1;
+	m.welcome.hears = SLU_HEARS_EXCESS;
 	fixture_hear(&f, SLU_MSG_WELCOME, &m);
 	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, fixture_unit(&f, 5)), SLU_PEER_E_DENIED);
 	fixture_step(&f);

@@ -147,6 +147,8 @@ static const char *payload_fault(const struct slu_message *m)
 		return m->facts.device < SLU_WIRE_DEVICES_MAX ? NULL : "an unknown device";
 	case SLU_MSG_EXCESS:
 		return m->excess.device < SLU_WIRE_DEVICES_MAX ? NULL : "an unknown device";
+	case SLU_MSG_EXPORT:
+		return m->export.device < SLU_WIRE_DEVICES_MAX ? NULL : "an unknown device";
 	case SLU_MSG_ASK:
 		return m->ask.size <= sizeof(m->ask.text) ? NULL : "a request beyond its packet";
 	case SLU_MSG_PRESENT:
@@ -202,6 +204,8 @@ bool slu_message_supersede(struct slu_message *newer, const struct slu_message *
 		return newer->facts.device == older->facts.device;
 	case SLU_MSG_EXCESS:
 		return newer->excess.device == older->excess.device;
+	case SLU_MSG_EXPORT:
+		return newer->export.device == older->export.device;
 	case SLU_MSG_PRESENT:
 		return newer->present.device == older->present.device;
 	default:

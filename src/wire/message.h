@@ -135,6 +135,9 @@ struct slu_msg_hello {
 /* Whether the device hashes data that commands promised to read only. */
 enum slu_hashing { SLU_HASHING_OFF, SLU_HASHING_AUTO, SLU_HASHING_ALWAYS };
 
+/* Reports that a daemon takes beside those of every version. A set bit means: it may be sent. */
+enum slu_hears { SLU_HEARS_EXCESS = 1, SLU_HEARS_EXPORT = 2 };
+
 struct slu_msg_welcome {
 	uint32_t version;
 	uint32_t status; /* 0, or the errno for which this client stays an outsider */
@@ -150,7 +153,7 @@ struct slu_msg_welcome {
 	uint8_t allow_mapped; /* residency MAPPED may be used */
 	uint8_t vmm_serial;   /* enum slu_serial: mapping calls one process at a time */
 	uint8_t hash_clean;   /* enum slu_hashing */
-	uint8_t hears_excess; /* EXCESS may be sent */
+	uint8_t hears;	      /* a set of enum slu_hears */
 	uint8_t exportable;   /* plain allocations are the driver's, so that others can open them */
 	uint8_t predict;      /* what kernels do not write, by their PTX, is not copied back */
 	char detail[SLU_WIRE_DETAIL_MAX]; /* for people, where status is not 0: what to do */
@@ -249,6 +252,12 @@ struct slu_msg_excess {
 	uint64_t visible_bytes; /* what it may own: visible_memory */
 };
 
+/* An export was refused, because the memory moves. Sent once a device. */
+struct slu_msg_export {
+	uint8_t device;
+	uint8_t reserved[7];
+};
+
 /* Sent before WELCOME and when it changes. A program that asks how much is free hears no more. */
 struct slu_msg_present {
 	uint8_t device;
@@ -299,6 +308,7 @@ struct slu_message {
 		struct slu_msg_facts facts;
 		struct slu_msg_disk disk;
 		struct slu_msg_excess excess;
+		struct slu_msg_export export;
 		struct slu_msg_present present;
 		struct slu_msg_ask ask;
 		struct slu_msg_answer answer;

@@ -69,6 +69,7 @@ static void test_contents_out_of_bounds_are_rejected(void **state)
 		{ { SLU_MSG_FACTS }, .facts = { .device = SLU_WIRE_DEVICES_MAX } },
 		{ { SLU_MSG_FACTS }, .facts = { .mode = _SLU_MODE_MAX } },
 		{ { SLU_MSG_EXCESS }, .excess = { .device = SLU_WIRE_DEVICES_MAX } },
+		{ { SLU_MSG_EXPORT }, .export = { .device = SLU_WIRE_DEVICES_MAX } },
 	};
 
 	(void)state;
@@ -148,7 +149,8 @@ static void test_a_newer_report_supersedes_an_older_one_of_the_same_account(void
 	for (unsigned type = SLU_MSG_NONE + 1; type < _SLU_MSG_MAX; type++) {
 		bool is_report = type == SLU_MSG_SUMS || type == SLU_MSG_WANT ||
 				 type == SLU_MSG_IDLE || type == SLU_MSG_FACTS ||
-				 type == SLU_MSG_EXCESS || type == SLU_MSG_PRESENT;
+				 type == SLU_MSG_EXCESS || type == SLU_MSG_EXPORT ||
+				 type == SLU_MSG_PRESENT;
 
 		slu_message_stamp(&m, type);
 		older = m;

@@ -48,6 +48,9 @@ static void check(const struct slu_message *m)
 	case SLU_MSG_EXCESS:
 		assert(m->excess.device < SLU_WIRE_DEVICES_MAX);
 		break;
+	case SLU_MSG_EXPORT:
+		assert(m->export.device < SLU_WIRE_DEVICES_MAX);
+		break;
 	case SLU_MSG_ASK:
 		break;
 	default:

@@ -165,6 +165,17 @@ def allocations_can_be_opened_by_another_process_where_the_setting_says_so():
         maker.stdin.write("\n")
         out = w.end(maker, exits=(3,))
         s.check("cuIpcGetMemHandle" in out, "without the setting the export is refused", out)
+        s.check("was denied the export of GPU memory: cuIpcGetMemHandle needs memory that does not move" in out
+                and "sluice set --program grow exportable on" in " ".join(out.split()), "'sluice run' says what helps", out)
+        denials = w.history()["denials"]
+        s.check([(d["name"], d["what"]) for d in denials] == [("grow", "export")], "history has it once", denials)
+        # as it is told
+        s.check(w.sluice("set", "--program", "grow", "exportable", "on").returncode == 0, "it can be set")
+        maker = grow(w)
+        maker.stdin.write("\n")
+        maker.stdin.flush()
+        s.check(len(maker.stdout.readline().split()) == 3, "the next run exports")
+        w.end(maker)
 
 
 def threads_that_take_and_give_back_memory_do_not_disturb_each_other():
