@@ -86,6 +86,9 @@ struct slu_predict_node slu_predict_translate_uncut(struct slu_predict_analysis 
 uint32_t slu_predict_translate_unknown(struct slu_predict_analysis *an,
 				       enum slu_predict_reason reason,
 				       struct slu_predict_node node);
+/* One or the other, whichever @node is. */
+uint32_t slu_predict_translate_join(struct slu_predict_analysis *an, struct slu_predict_node node,
+				    uint32_t a, uint32_t b);
 /* An op of two operands. */
 uint32_t slu_predict_translate_op(struct slu_predict_analysis *an, enum slu_predict_code code,
 				  uint32_t a, uint32_t b, unsigned bits);

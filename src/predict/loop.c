@@ -153,6 +153,7 @@ static uint32_t zero(struct slu_predict_analysis *an)
 static uint32_t first_of(struct slu_predict_analysis *an, uint32_t loop, uint32_t reg)
 {
 	const struct slu_predict_block *head = &an->flow.blocks[an->flow.loops[loop].head];
+	struct slu_predict_node node = { SLU_PREDICT_NODE_MERGE, an->flow.loops[loop].head, reg };
 	uint32_t op = 0;
 
 	for (uint32_t i = 0; i < head->n_in; i++) {
@@ -165,7 +166,7 @@ static uint32_t first_of(struct slu_predict_analysis *an, uint32_t loop, uint32_
 			an,
 			slu_predict_define_find(&an->define, reg, from, an->flow.blocks[from].end),
 			slu_predict_guard_edge(an, edge));
-		op = op ? slu_predict_translate_op(an, SLU_PREDICT_CODE_JOIN, op, one, 0) : one;
+		op = op ? slu_predict_translate_join(an, node, op, one) : one;
 	}
 	return op;
 }
@@ -224,6 +225,8 @@ static uint32_t turns_of(struct slu_predict_analysis *an, uint32_t loop, uint32_
 		an->program,
 		&(struct slu_predict_op){
 			.code = SLU_PREDICT_CODE_TURNS,
+			/* sound: two loops are in turns of their own, also if they are alike */
+			.imm = loop,
 			.relation = is_mirrored ? mirror[fact->relation] : fact->relation,
 			.type = fact->type,
 			.a = add_steps(an, loop, &tested, first),

@@ -401,9 +401,37 @@ static void put_loop(struct maker *m)
 		m->n_loops--;
 }
 
+/* Two loops, one in the other, or two choices that are alike and still not the same. */
+static void put_twins(struct maker *m)
+{
+	unsigned label = m->n_labels++, first = pick(m, 4), factor = pick(m, 24);
+	unsigned a = m->n_loops, b = a + 1, step = 1 + pick(m, 3), bound = first + pick(m, 12);
+
+	if (chance(m, 40)) {
+		for (unsigned i = 0; i < 2; i++)
+			PUT(m, "\tselp.b32 %%t%u, %u, %u, %%p%u;\n", i, first, bound,
+			    pick(m, N_PREDS));
+		PUT(m, "\tmad.lo.u32 %%t0, %%t0, %u, %%t1;\n", factor);
+		PUT(m, "\tmul.wide.u32 %%a1, %%t0, 4;\n\tadd.s64 %%a0, %%b0, %%a1;\n"
+		       "\tst.global.u32 [%%a0], %%t2;\n");
+		return;
+	}
+	if (a > 1)
+		return;
+	PUT(m, "\tmov.u32 %%c%u, %u;\nL%u:\n\tmov.u32 %%c%u, %u;\nM%u:\n", a, first, label, b,
+	    first, label);
+	PUT(m, "\tmad.lo.u32 %%t0, %%c%u, %u, %%c%u;\n\tmul.wide.u32 %%a1, %%t0, 4;\n", a, factor,
+	    b);
+	PUT(m, "\tadd.s64 %%a0, %%b0, %%a1;\n\tst.global.u32 [%%a0], %%t2;\n");
+	PUT(m, "\tadd.u32 %%c%u, %%c%u, %u;\n\tsetp.lt.u32 %%q0, %%c%u, %u;\n\t@%%q0 bra M%u;\n", b,
+	    b, step, b, bound, label);
+	PUT(m, "\tadd.u32 %%c%u, %%c%u, %u;\n\tsetp.lt.u32 %%q0, %%c%u, %u;\n\t@%%q0 bra L%u;\n", a,
+	    a, step, a, bound, label);
+}
+
 static void put_statement(struct maker *m)
 {
-	switch (pick(m, 14)) {
+	switch (pick(m, 15)) {
 	case 0:
 	case 1:
 	case 2:
@@ -423,6 +451,9 @@ static void put_statement(struct maker *m)
 		break;
 	case 7:
 		put_loop(m);
+		break;
+	case 14:
+		put_twins(m);
 		break;
 	case 8:
 	case 9:

@@ -58,6 +58,19 @@ static const struct {
 				  "setp.eq.u32 %q, %i, %t;\n@%q bra E;\n"
 				  "setp.lt.u32 %s, %i, %n;\n@%s bra L;\n" TAIL,
 	  40, 160, true },
+	{ "two loops are in turns of their own",
+	  HEAD "L: mov.u32 %j, 0;\n"
+	       "M: mad.lo.u32 %t, %i, 10, %j;\n" STORE(
+		       "%t") "add.u32 %j, %j, 1;\nsetp.lt.u32 %q, %j, 10;\n@%q bra M;\n"
+			     "add.u32 %i, %i, 1;\nsetp.lt.u32 %q, %i, 10;\n@%q bra L;\n" TAIL,
+	  0, 400, true },
+	{ "two choices are two values",
+	  HEAD "L: and.b32 %t, %i, 1;\nsetp.eq.u32 %q, %t, 0;\n"
+	       "and.b32 %t, %i, 2;\nsetp.eq.u32 %s, %t, 0;\n"
+	       "selp.u32 %j, 0, 1, %q;\nselp.u32 %t, 0, 1, %s;\n"
+	       "mad.lo.u32 %t, %t, 10, %j;\n" STORE(
+		       "%t") "add.u32 %i, %i, 1;\nsetp.lt.u32 %q, %i, %n;\n@%q bra L;\n" TAIL,
+	  4, 16, true },
 	{ "a function that touches memory is not followed",
 	  VERSION ".func f(.param .u64 x)\n{\n.reg .b64 %c;\n"
 		  "ld.param.u64 %c, [x];\nst.global.u32 [%c], 1;\nret;\n}\n" ENTRY

@@ -83,6 +83,21 @@ uint32_t slu_predict_translate_op(struct slu_predict_analysis *an, enum slu_pred
 						   });
 }
 
+/*
+ * Sound: which of both it is differs from node to node, so that the joins of two nodes are two
+ * values, also if they join the same ones.
+ */
+uint32_t slu_predict_translate_join(struct slu_predict_analysis *an, struct slu_predict_node node,
+				    uint32_t a, uint32_t b)
+{
+	return slu_predict_program_op(an->program, &(struct slu_predict_op){
+							   .code = SLU_PREDICT_CODE_JOIN,
+							   .imm = name_of(&node, 0),
+							   .a = a,
+							   .b = b,
+						   });
+}
+
 static uint32_t constant(struct slu_predict_analysis *an, int64_t c)
 {
 	return slu_predict_program_op(
@@ -490,8 +505,7 @@ static uint32_t translate_selp(const struct place *p)
 			slu_predict_guard_add(p->an, p->facts, p->node.a, o->reg, !o->is_negated);
 		no.facts = slu_predict_guard_add(p->an, p->facts, p->node.a, o->reg, o->is_negated);
 	}
-	return slu_predict_translate_op(p->an, SLU_PREDICT_CODE_JOIN, source(&yes, 1),
-					source(&no, 2), 0);
+	return slu_predict_translate_join(p->an, p->node, source(&yes, 1), source(&no, 2));
 }
 
 static uint32_t translate_result(const struct place *p)
@@ -597,8 +611,7 @@ static uint32_t translate_instr(const struct place *p)
 							    p->an->flow.block_of[p->node.a],
 							    p->node.a),
 				    no_facts);
-	return slu_predict_translate_op(p->an, SLU_PREDICT_CODE_JOIN, translate_result(&yes), old,
-					0);
+	return slu_predict_translate_join(p->an, p->node, translate_result(&yes), old);
 }
 
 /* -- nodes ---------------------------------------------------------------------------------- */
@@ -615,7 +628,7 @@ static uint32_t translate_merge(struct slu_predict_analysis *an, struct slu_pred
 			&an->define, (uint32_t)node.b, from, an->flow.blocks[from].end);
 		uint32_t one = slu_predict_translate(an, n, slu_predict_guard_edge(an, edge));
 
-		op = i ? slu_predict_translate_op(an, SLU_PREDICT_CODE_JOIN, op, one, 0) : one;
+		op = i ? slu_predict_translate_join(an, node, op, one) : one;
 	}
 	return op ? op : slu_predict_translate_unknown(an, SLU_PREDICT_REASON_UNWRITTEN, node);
 }
