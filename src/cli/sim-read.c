@@ -13,7 +13,7 @@
 #define COLUMNS_MAX    16
 #define LINE_MAX_BYTES 1024
 
-enum kind { KIND_TIME, KIND_SIZE, KIND_COUNT, KIND_PERCENT, KIND_PRIORITY };
+enum kind { KIND_TIME, KIND_SIZE, KIND_COUNT, KIND_PERCENT, KIND_PRIORITY, KIND_NAME, KIND_BURST };
 
 struct key {
 	const char *section, *name;
@@ -50,6 +50,8 @@ static const struct key keys[] = {
 	{ "program", "every", KIND_TIME, PROGRAM(period_ns) },
 	{ "program", "priority", KIND_PRIORITY, PROGRAM(priority) },
 	{ "program", "expect", KIND_TIME, PROGRAM(expect_ns) },
+	{ "program", "name", KIND_NAME, PROGRAM(name) },
+	{ "program", "burst", KIND_BURST, 0 },
 };
 
 void slu_sim_read_init(struct slu_sim_read *read)
@@ -60,6 +62,8 @@ void slu_sim_read_init(struct slu_sim_read *read)
 
 void slu_sim_read_deinit(struct slu_sim_read *read)
 {
+	for (size_t i = 0; i < read->scenario.n_programs; i++)
+		free(read->scenario.programs[i].bursts);
 	free(read->scenario.programs);
 	*read = (struct slu_sim_read){ 0 };
 }
@@ -115,6 +119,27 @@ static int take_priority(const char *value, enum slu_core_priority *ret_priority
 	return -EINVAL;
 }
 
+/* "REST USE"; each line adds one. */
+static int take_burst(const char *value, struct slu_simulate_program *p)
+{
+	char text[2 * SLU_SIZE_STRING_MAX], *use;
+	struct slu_simulate_burst burst, *list;
+
+	snprintf(text, sizeof(text), "%s", value);
+	use = strchr(text, ' ');
+	if (!use)
+		return -EINVAL;
+	*use++ = '\0';
+	if (slu_size_parse_time(text, &burst.rest_ns) || slu_size_parse_time(use, &burst.device_ns))
+		return -EINVAL;
+	list = reallocarray(p->bursts, p->n_bursts + 1, sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	p->bursts = list;
+	p->bursts[p->n_bursts++] = burst;
+	return 0;
+}
+
 static int take_value(const struct key *key, const char *value, void *object)
 {
 	void *at = (char *)object + key->at;
@@ -134,6 +159,11 @@ static int take_value(const struct key *key, const char *value, void *object)
 		return 0;
 	case KIND_PRIORITY:
 		return take_priority(value, at);
+	case KIND_NAME:
+		snprintf(at, SLU_WIRE_NAME_MAX, "%s", value);
+		return 0;
+	case KIND_BURST:
+		return take_burst(value, object);
 	}
 	return -EINVAL;
 }
@@ -225,9 +255,7 @@ static int take_job(struct slu_sim_read *read, const struct key *const *columns,
 	}
 	for (size_t i = 0; i < n_words; i++) {
 		*ret_word = words[i];
-		if (!columns[i])
-			snprintf(p->name, sizeof(p->name), "%s", words[i]);
-		else if (take_value(columns[i], words[i], p))
+		if (take_value(columns[i], words[i], p))
 			return -1;
 	}
 	return 0;
@@ -240,7 +268,7 @@ static size_t take_heads(char **words, size_t n_words, const struct key **ret_co
 	for (size_t i = 0; i < n_words; i++) {
 		*ret_word = words[i];
 		ret_columns[i] = key_find("program", words[i]);
-		if (!ret_columns[i] && strcmp(words[i], "name"))
+		if (!ret_columns[i])
 			return 0;
 	}
 	return n_words;

@@ -59,13 +59,29 @@ void slu_runner_arrive(struct slu_world *w, struct slu_runner *r)
 
 static bool request_is_last(const struct slu_runner *r, uint64_t n)
 {
-	return r->program->n_requests && n >= r->program->n_requests;
+	uint64_t n_requests = r->program->n_bursts ? r->program->n_bursts : r->program->n_requests;
+
+	return n_requests && n >= n_requests;
 }
 
 static void request_begin(struct slu_runner *r)
 {
-	r->n_remaining = r->program->n_iterations ? r->program->n_iterations : UINT64_MAX;
+	const struct slu_simulate_program *p = r->program;
+
+	if (p->n_bursts)
+		r->n_remaining =
+			SLU_MAX(p->bursts[r->n_done].device_ns / p->iteration_ns, UINT64_C(1));
+	else
+		r->n_remaining = p->n_iterations ? p->n_iterations : UINT64_MAX;
 	r->work = SLU_WORK_GATE;
+}
+
+/* After the rest of the next burst, if there is one; else now. */
+static void request_expect(struct slu_world *w, struct slu_runner *r)
+{
+	uint64_t rest_ns = r->program->n_bursts ? r->program->bursts[r->n_came].rest_ns : 0;
+
+	slu_world_add(w, w->now_ns + rest_ns, SLU_EVENT_REQUEST, slu_runner_number(w, r), NULL);
 }
 
 void slu_runner_request(struct slu_world *w, struct slu_runner *r)
@@ -106,6 +122,11 @@ static bool request_end(struct slu_world *w, struct slu_runner *r)
 	r->n_done++;
 	if (request_is_last(r, r->n_done))
 		return true;
+	if (r->program->n_bursts) {
+		r->work = SLU_WORK_NONE;
+		request_expect(w, r);
+		return false;
+	}
 	r->came_ns = r->program->period_ns ? r->came_ns + r->program->period_ns : w->now_ns;
 	if (!r->program->period_ns)
 		r->n_came++;
@@ -159,7 +180,7 @@ static bool alloc_try(struct slu_world *w, struct slu_runner *r)
 		return true;
 	r->is_loaded = true;
 	r->work = SLU_WORK_NONE;
-	slu_world_add(w, w->now_ns, SLU_EVENT_REQUEST, slu_runner_number(w, r), NULL);
+	request_expect(w, r);
 	return true;
 }
 
@@ -222,7 +243,7 @@ static bool program_try(struct slu_world *w, struct slu_runner *r)
 static void program_end(struct slu_world *w, struct slu_runner *r)
 {
 	r->outcome->end_ns = r->is_denied ? SLU_SIMULATE_NEVER : w->now_ns;
-	if (r->program->n_requests && r->program->n_iterations)
+	if (slu_simulate_program_is_finite(r->program))
 		w->n_finite--;
 	slu_world_add(w, w->now_ns + w->scenario->latency_ns, SLU_EVENT_DEATH,
 		      slu_runner_number(w, r), NULL);

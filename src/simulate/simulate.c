@@ -105,7 +105,7 @@ static int world_begin(struct slu_world *w)
 		w->runners[i].outcome = &w->result->outcomes[i];
 		w->result->outcomes[i].first_ns = SLU_SIMULATE_NEVER;
 		w->result->outcomes[i].end_ns = SLU_SIMULATE_NEVER;
-		w->n_finite += p->n_requests && p->n_iterations;
+		w->n_finite += slu_simulate_program_is_finite(p);
 		slu_world_add(w, p->arrive_ns, SLU_EVENT_ARRIVE, i, NULL);
 	}
 	return slu_fold(slu_simulate_daemon_start(w));

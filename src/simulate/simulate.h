@@ -9,7 +9,8 @@
  * It goes from event to event, so an hour in which nothing changes costs nothing:
  *
  *   programs  load for startup_ns, allocate, then answer requests; a request is a number of
- *             iterations, each a launch of iteration_ns and then pause_ns on the host
+ *             iterations, each a launch of iteration_ns and then pause_ns on the host, or a
+ *             burst that was recorded
  *   compute   one launch at a time, in the order of the launches of all programs
  *   bus       one unit at a time in each direction, both directions at once; a unit that did not
  *             change since it came in leaves without a copy
@@ -27,6 +28,12 @@
 
 #define SLU_SIMULATE_NEVER UINT64_MAX
 
+/* Work after a rest: what a program was seen to do once (`sluice trace record`). */
+struct slu_simulate_burst {
+	uint64_t rest_ns;   /* on the host, after the last burst or the allocation */
+	uint64_t device_ns; /* then it uses the device for so long, in launches of iteration_ns */
+};
+
 struct slu_simulate_program {
 	char name[SLU_WIRE_NAME_MAX];
 	uint64_t arrive_ns;
@@ -40,6 +47,8 @@ struct slu_simulate_program {
 	uint64_t period_ns;	  /* from one request to the next; 0: each when the last is done */
 	enum slu_core_priority priority;
 	uint64_t expect_ns; /* device time that a person says it will use; 0: unknown */
+	struct slu_simulate_burst *bursts; /* if there are any: its requests, in this order */
+	size_t n_bursts;
 };
 
 struct slu_simulate_scenario {

@@ -39,7 +39,7 @@ struct lists {
 
 static bool has_requests(const struct slu_simulate_program *p)
 {
-	return p->n_requests != 1;
+	return p->n_bursts ? p->n_bursts != 1 : p->n_requests != 1;
 }
 
 static void add_up(const struct slu_simulate_scenario *scenario,
