@@ -30,20 +30,23 @@ static const char usage[] =
 	"  -c, --cache N    KiB of cache (default 1024)\n"
 	"  -n, --steps N    (default 20)\n"
 	"  -u, --us N       what a step takes by the device's clock (default 12700)\n"
+	"  -x, --loops N    a step takes so many thousand turns of a loop instead, which two\n"
+	"                   programs at once cannot take in the same time\n"
+	"  -i, --idle N     us in which nothing is done after a step (default 0)\n"
 	"  -m, --managed    keeps its memory as managed memory\n"
 	"  -a, --advise     … and fetches it before each step, as read-mostly data\n"
 	"  -s, --swap FILE  takes turns by the lock of FILE, and swaps all its memory\n"
 	"  -t, --turn N     ms of such a turn (default 250)\n"
 	"  -k, --count FILE writes the number of steps there\n"
-	"  -q, --answers    waits for a line, does N steps and prints 'answered', until the\n"
-	"                   end of standard input\n"
+	"  -q, --answers    waits for a line, does N steps, or as many as the line says, and\n"
+	"                   prints 'answered', until the end of standard input\n"
 	"  -e, --endless    steps until the end of standard input; N steps at least\n"
 	"  -h, --help\n"
 	"\n" CUDA_EXIT_TEXT;
 
 /*
  * load: every word of a layer gets its number; sum: adds one word of each 4 KiB of a layer to a
- * word; append: writes the step's number into the cache; pause: as cuda-fill's.
+ * word; append: writes the step's number into the cache; pause: as cuda-fill's; loop: counts down.
  */
 static const char ptx[] = ".version 6.3\n"
 			  ".target sm_75\n"
@@ -116,12 +119,23 @@ static const char ptx[] = ".version 6.3\n"
 			  "	setp.lt.u64 %q1, %d3, %d1;\n"
 			  "	@%q1 bra WAIT;\n"
 			  "	ret;\n"
+			  "}\n"
+			  ".visible .entry loop(.param .u64 n)\n"
+			  "{\n"
+			  "	.reg .pred %q<2>;\n"
+			  "	.reg .b64 %d<3>;\n"
+			  "	ld.param.u64 %d1, [n];\n"
+			  "AGAIN:\n"
+			  "	add.s64 %d1, %d1, -1;\n"
+			  "	setp.gt.s64 %q1, %d1, 0;\n"
+			  "	@%q1 bra AGAIN;\n"
+			  "	ret;\n"
 			  "}\n";
 
 enum { BLOCK = 256, PAGE_BYTES = 4096, APPENDED_WORDS = 256 };
 
 static uint64_t weights_kib = 16384, n_layers = 16, cache_kib = 1024, n_steps = 20, step_us = 12700;
-static uint64_t turn_ms = 250;
+static uint64_t turn_ms = 250, idle_us, n_loops;
 static bool is_endless, answers, is_managed, is_advised;
 static const char *swap_path, *count_path;
 static int swap_fd = -1, count_fd = -1;
@@ -242,8 +256,8 @@ static void step(uint64_t number)
 {
 	uint32_t n = layer_words() / (PAGE_BYTES / 4), x = (uint32_t)number, zero = 0, got;
 	CUdeviceptr at = cache_address(number);
-	uint64_t ns = step_us * 1000;
-	void *pauses[] = { &ns }, *appends[] = { &at, &x };
+	uint64_t length = (n_loops ? n_loops : step_us) * 1000;
+	void *pauses[] = { &length }, *appends[] = { &at, &x };
 
 	advise();
 	CHECK(cuMemcpyHtoD_v2(sum_word, &zero, 4));
@@ -255,6 +269,8 @@ static void step(uint64_t number)
 	launch(append, APPENDED_WORDS, appends);
 	CHECK(cuLaunchKernel(pause_for, 1, 1, 1, 1, 1, 1, 0, NULL, pauses, NULL));
 	CHECK(cuMemcpyDtoH_v2(&got, sum_word, 4));
+	if (idle_us)
+		usleep((useconds_t)idle_us);
 	if (got == expected_sum())
 		return;
 	fprintf(stderr, "step %llu: the weights add up to %u instead of %u\n",
@@ -308,7 +324,9 @@ static uint64_t answer(void)
 	char line[16];
 
 	while (fgets(line, sizeof(line), stdin)) {
-		for (uint64_t i = 0; i < n_steps; i++)
+		uint64_t n = strtoull(line, NULL, 10);
+
+		for (n += n_done + (n ? 0 : n_steps); n_done < n;)
 			step(n_done++);
 		printf("answered\n");
 		fflush(stdout);
@@ -340,6 +358,8 @@ int main(int argc, char **argv)
 		CLIENT_NUMBER('c', "cache", cache_kib, 1, 1 << 22),
 		CLIENT_NUMBER('n', "steps", n_steps, 1, 1 << 30),
 		CLIENT_NUMBER('u', "us", step_us, 1, 1 << 30),
+		CLIENT_NUMBER('x', "loops", n_loops, 1, 1 << 30),
+		CLIENT_NUMBER('i', "idle", idle_us, 1, 1 << 30),
 		CLIENT_FLAG('m', "managed", is_managed),
 		CLIENT_FLAG('a', "advise", is_advised),
 		CLIENT_WORD('s', "swap", swap_path),
@@ -367,7 +387,7 @@ int main(int argc, char **argv)
 	load = cuda_function(ptx, "load");
 	sum = cuda_function(ptx, "sum");
 	append = cuda_function(ptx, "append");
-	pause_for = cuda_function(ptx, "pause");
+	pause_for = cuda_function(ptx, n_loops ? "loop" : "pause");
 	swap_begin();
 	load_weights();
 	n_done = answers ? answer() : run();
