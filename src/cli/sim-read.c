@@ -13,7 +13,16 @@
 #define COLUMNS_MAX    16
 #define LINE_MAX_BYTES 1024
 
-enum kind { KIND_TIME, KIND_SIZE, KIND_COUNT, KIND_PERCENT, KIND_PRIORITY, KIND_NAME, KIND_BURST };
+enum kind {
+	KIND_TIME,
+	KIND_SPAN,
+	KIND_SIZE,
+	KIND_COUNT,
+	KIND_PERCENT,
+	KIND_PRIORITY,
+	KIND_NAME,
+	KIND_BURST
+};
 
 struct key {
 	const char *section, *name;
@@ -43,7 +52,7 @@ static const struct key keys[] = {
 	{ "program", "startup", KIND_TIME, PROGRAM(startup_ns) },
 	{ "program", "memory", KIND_SIZE, PROGRAM(bytes) },
 	{ "program", "written_percent", KIND_PERCENT, PROGRAM(written_percent) },
-	{ "program", "iteration", KIND_TIME, PROGRAM(iteration_ns) },
+	{ "program", "iteration", KIND_SPAN, PROGRAM(iteration_ns) },
 	{ "program", "pause", KIND_TIME, PROGRAM(pause_ns) },
 	{ "program", "iterations", KIND_COUNT, PROGRAM(n_iterations) },
 	{ "program", "requests", KIND_COUNT, PROGRAM(n_requests) },
@@ -148,6 +157,8 @@ static int take_value(const struct key *key, const char *value, void *object)
 	switch (key->kind) {
 	case KIND_TIME:
 		return slu_size_parse_time(value, at);
+	case KIND_SPAN:
+		return slu_size_parse_time(value, at) || !*(uint64_t *)at ? -EINVAL : 0;
 	case KIND_SIZE:
 		return slu_size_parse(value, at);
 	case KIND_COUNT:

@@ -57,7 +57,10 @@ static void on_signal(int signal)
 	is_over = 1;
 }
 
-/* Samples until the time is over, or a signal comes. Return: 0, or the exit code. */
+/*
+ * Samples until the time is over, a signal comes, or the daemon ends. Return: 0, or the exit code;
+ * what was sampled until then stays.
+ */
 static int record(const struct options *o, struct slu_trace *trace)
 {
 	const struct timespec pause = { .tv_nsec = SAMPLE_NS };
@@ -84,22 +87,16 @@ static int record(const struct options *o, struct slu_trace *trace)
 	return 0;
 }
 
-static int finish(const struct options *o, const struct slu_trace *trace)
+static int finish(const struct options *o, const struct slu_trace *trace, const json_t *settings)
 {
 	FILE *out = o->file ? fopen(o->file, "we") : stdout;
-	json_t *settings;
 	bool has_failed;
-	int r;
 
 	if (!out) {
 		slu_cli_complain(NULL, "cannot write %s: %s.", o->file, strerror(errno));
 		return SLU_CLI_FAILED;
 	}
-	r = slu_cli_ask(&o->where, json_pack("{s:s}", "verb", "settings"), &settings);
-	if (!r) {
-		slu_trace_write(trace, settings, out);
-		json_decref(settings);
-	}
+	slu_trace_write(trace, settings, out);
 	has_failed = ferror(out) || fflush(out);
 	if (o->file)
 		has_failed |= fclose(out) != 0;
@@ -108,26 +105,32 @@ static int finish(const struct options *o, const struct slu_trace *trace)
 				 strerror(errno));
 		return SLU_CLI_FAILED;
 	}
-	if (!r && o->file)
+	if (o->file)
 		fprintf(stderr,
-			"sluice: %zu runs recorded; 'sluice sim --policy all %s' replays them.\n",
-			slu_trace_count(trace), o->file);
-	return r;
+			"sluice: %zu %s recorded; 'sluice sim --policy all %s' replays this.\n",
+			slu_trace_count(trace), slu_trace_count(trace) == 1 ? "run" : "runs",
+			o->file);
+	return 0;
 }
 
 static int run(int argc, char **argv)
 {
 	struct options o = { 0 };
 	struct slu_trace *trace;
-	int r;
+	json_t *settings;
+	int r, written;
 
 	slu_cli_parse(&slu_cli_trace, argc, argv, &o);
+	/* now, because the daemon may be gone at the end */
+	r = slu_cli_ask(&o.where, json_pack("{s:s}", "verb", "settings"), &settings);
+	if (r)
+		return r;
 	trace = slu_trace_new();
 	r = trace ? record(&o, trace) : SLU_CLI_FAILED;
-	if (!r)
-		r = finish(&o, trace);
+	written = trace && (!r || slu_trace_count(trace)) ? finish(&o, trace, settings) : 0;
 	slu_trace_free(trace);
-	return r;
+	json_decref(settings);
+	return r ? r : written;
 }
 
 const struct slu_cli_verb slu_cli_trace = {

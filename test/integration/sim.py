@@ -84,6 +84,7 @@ def faults_name_the_line():
     for text, words in (("[device]\nmemory = much\n", "a, line 2: cannot read the value 'much'."),
                         ("[device]\ncolour = red\n", "a, line 2: unknown key 'colour'."),
                         ("[program x]\npriority = urgent\n", "a, line 2: cannot read the value 'urgent'."),
+                        ("[program x]\niteration = 0s\n", "a, line 2: cannot read the value '0s'."),
                         ("nonsense\n", "a, line 1: ")):
         done, _ = sim("a", a=text)
         s.check(done.returncode == 120 and words in done.stderr, words, done)

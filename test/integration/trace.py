@@ -30,6 +30,12 @@ def recorder(w, *words):
     return subprocess.Popen([s.SLUICE, "trace", "record", *words, "--socket", w.socket], stderr=subprocess.PIPE, text=True)
 
 
+def pauses(process):
+    """How often it has slept: at least once for each sample, and for an answer two or three times more."""
+    with open(f"/proc/{process.pid}/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("voluntary_ctxt_switches"))
+
+
 def three_programs_are_recorded_and_replayed():
     """One fits at a time. Recorded under fifo, replayed under fifo and srtf."""
     with s.World("trace", memory=64 * s.MIB, softgpu={"profile": "rtx5080", "context_overhead": 0},
@@ -68,10 +74,23 @@ def a_recording_ends_after_its_time():
         with w.full_of(8):
             trace = recorder(w, "--for", "300ms", path)
             _, said = trace.communicate(timeout=60)
-            s.check(trace.returncode == 0 and "1 runs recorded" in said, "what was seen is written", said)
+            s.check(trace.returncode == 0 and "1 run recorded" in said, "what was seen is written", said)
         runs = replay(path, "mlfq")
         program = runs["mlfq"]["endless"]
         s.check(program["ended_ms"] and program["arrived_ms"] == 0, "with what it used in that time", program, path.read_text())
+
+
+def a_recording_outlives_its_daemon():
+    with s.World("trace-death", memory=64 * s.MIB) as w:
+        w.start_daemon()
+        path = w.folder / "c.scenario"
+        with w.full_of(8):
+            trace = recorder(w, path)
+            s.wait_until("it has asked several times", lambda: pauses(trace) > 40)
+            w.kill_daemon()
+            _, said = trace.communicate(timeout=60)
+            s.check(trace.returncode == 121, "it says that the daemon is gone", said, trace.returncode)
+        s.check("1 run recorded" in said and "policy = " in path.read_text(), "and writes what it has", said)
 
 
 def faults_are_said():
@@ -85,4 +104,4 @@ def faults_are_said():
     s.check(done.returncode == 121, "no daemon", done)
 
 
-s.main(three_programs_are_recorded_and_replayed, a_recording_ends_after_its_time, faults_are_said)
+s.main(three_programs_are_recorded_and_replayed, a_recording_ends_after_its_time, a_recording_outlives_its_daemon, faults_are_said)
