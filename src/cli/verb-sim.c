@@ -209,18 +209,18 @@ static json_t *json_run(const struct comparison *c, size_t i)
 	for (size_t k = 0; k < c->results[i].n_outcomes; k++)
 		json_array_append_new(programs, json_program(&c->read.scenario.programs[k],
 							     &c->results[i].outcomes[k]));
-	return json_pack("{s:s, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:i, s:I, s:I, "
-			 "s:I, s:I, s:o}",
-			 "policy", c->policies[i], "n_programs", (json_int_t)s->n_programs,
-			 "n_ended", (json_int_t)s->n_ended, "end_ms", json_ms(c->results[i].end_ns),
-			 "completion_ms", json_ms(s->completion_ns), "completion_p95_ms",
-			 json_ms(s->completion_p95_ns), "queueing_ms", json_ms(s->queueing_ns),
-			 "makespan_ms", json_ms(s->makespan_ns), "n_requests",
-			 (json_int_t)s->n_requests, "request_ms", json_ms(s->request_ns),
-			 "request_p99_ms", json_ms(s->request_p99_ns), "busy_percent",
-			 (int)s->busy_percent, "turns", (json_int_t)s->n_turns, "in_bytes",
-			 (json_int_t)s->in_bytes, "out_bytes", (json_int_t)s->out_bytes, "events",
-			 (json_int_t)c->results[i].n_events, "programs", programs);
+	return json_pack(
+		"{s:s, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:i, s:I, s:I, "
+		"s:I, s:I, s:I, s:o}",
+		"policy", c->policies[i], "n_programs", (json_int_t)s->n_programs, "n_ended",
+		(json_int_t)s->n_ended, "end_ms", json_ms(c->results[i].end_ns), "completion_ms",
+		json_ms(s->completion_ns), "completion_p95_ms", json_ms(s->completion_p95_ns),
+		"queueing_ms", json_ms(s->queueing_ns), "makespan_ms", json_ms(s->makespan_ns),
+		"n_requests", (json_int_t)s->n_requests, "request_ms", json_ms(s->request_ns),
+		"request_p99_ms", json_ms(s->request_p99_ns), "busy_percent", (int)s->busy_percent,
+		"turns", (json_int_t)s->n_turns, "in_bytes", (json_int_t)s->in_bytes, "out_bytes",
+		(json_int_t)s->out_bytes, "events", (json_int_t)c->results[i].n_events, "steps",
+		(json_int_t)c->results[i].n_steps, "programs", programs);
 }
 
 static void print_json(const struct comparison *c)

@@ -283,6 +283,7 @@ void slu_core_group_enter(struct slu_core *core, struct slu_core_group *group,
 		group->why = (struct slu_core_why){};
 	group->state = state;
 	group->since_ns = core->now_ns;
+	core->n_entered++;
 }
 
 bool slu_core_group_uses(const struct slu_core_group *group, unsigned device)

@@ -338,17 +338,6 @@ void slu_runner_look(struct slu_world *w, struct slu_runner *r)
 
 /* -- the peer -------------------------------------------------------------------------------- */
 
-static void say(struct slu_world *w, struct slu_runner *r, const struct slu_message *message)
-{
-	struct slu_message *copy = slu_world_alloc(w, sizeof(*copy));
-
-	if (!copy)
-		return;
-	memcpy(copy, message, sizeof(message->header) + message->header.size);
-	slu_world_add(w, w->now_ns + w->scenario->latency_ns, SLU_EVENT_TO_DAEMON,
-		      slu_runner_number(w, r), copy);
-}
-
 void slu_runner_hear(struct slu_world *w, struct slu_runner *r, const struct slu_message *message)
 {
 	if (!r->peer)
@@ -361,7 +350,7 @@ static void carry_out(struct slu_world *w, struct slu_runner *r, const struct sl
 {
 	switch (a->kind) {
 	case SLU_PEER_SEND:
-		say(w, r, &a->message);
+		slu_world_send(w, SLU_EVENT_TO_DAEMON, slu_runner_number(w, r), &a->message);
 		break;
 	case SLU_PEER_MOVE:
 		slu_bus_move(w, r, a->unit);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/util.h"
@@ -40,6 +41,18 @@ void *slu_world_alloc(struct slu_world *w, size_t size)
 	if (!p)
 		w->is_out_of_memory = true;
 	return p;
+}
+
+void slu_world_send(struct slu_world *w, enum slu_event_kind kind, size_t program,
+		    const struct slu_message *message)
+{
+	size_t size = sizeof(message->header) + message->header.size;
+	void *copy = slu_world_alloc(w, size);
+
+	if (!copy)
+		return;
+	memcpy(copy, message, size);
+	slu_world_add(w, w->now_ns + w->scenario->latency_ns, kind, program, copy);
 }
 
 static void event_handle(struct slu_world *w, const struct slu_event *event)

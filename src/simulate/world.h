@@ -77,6 +77,9 @@ struct slu_world {
 void slu_world_add(struct slu_world *world, uint64_t at_ns, enum slu_event_kind kind,
 		   size_t program, void *message);
 void *slu_world_alloc(struct slu_world *world, size_t size);
+/* A copy of @message arrives after the latency; it is no longer than its own size. */
+void slu_world_send(struct slu_world *world, enum slu_event_kind kind, size_t program,
+		    const struct slu_message *message);
 
 /* -- runner.c: a program and its peer -------------------------------------------------------- */
 

@@ -83,6 +83,23 @@ static void collect_waiting(struct slu_core *core)
 				       slu_core_users_precede);
 }
 
+/* Collects them again if a group has changed its state since @n_entered. */
+static void recollect_waiting(struct slu_core *core, uint64_t n_entered)
+{
+	if (core->n_entered != n_entered)
+		collect_waiting(core);
+}
+
+static bool has_waiting(const struct slu_core *core)
+{
+	const struct slu_core_group *group;
+
+	TAILQ_FOREACH (group, &core->groups, link)
+		if (group->state == SLU_CORE_WAITING && !slu_core_group_is_held(group))
+			return true;
+	return false;
+}
+
 static void close_open(struct slu_core *core, struct slu_core_group *group)
 {
 	opened_drop(core->opened, &core->n_opened, group);
@@ -328,12 +345,13 @@ static bool let_pass(struct slu_core *core, struct slu_core_group *group)
 /* While no group waits, the policy's next change does not matter. */
 static void count_all(struct slu_core *core)
 {
+	bool is_waited = has_waiting(core);
 	struct slu_core_group *group;
 
 	TAILQ_FOREACH (group, &core->groups, link)
 		slu_core_group_count(core, group);
 	TAILQ_FOREACH (group, &core->groups, link)
-		if (core->n_waiting && group->state != SLU_CORE_IDLE)
+		if (is_waited && group->state != SLU_CORE_IDLE)
 			(void)slu_core_is_due(core, slu_core_group_change_ns(core, group));
 }
 
@@ -349,18 +367,18 @@ static bool waits_to_grow(struct slu_core *core, struct slu_core_group *group)
 
 void slu_core_admit(struct slu_core *core)
 {
-	uint64_t reserved = 0;
+	uint64_t reserved = 0, n_entered;
 
 	slu_core_stall_look(core);
 	look_at_deadlines(core);
 	slu_core_plan_refresh(core);
 	slu_core_admit_collect_open(core);
-	collect_waiting(core);
 	count_all(core);
 	slu_core_users_look(core);
 	if (core->policy->look)
 		core->policy->look(core);
 	collect_waiting(core);
+	n_entered = core->n_entered;
 	core->is_in_grace = orphans_may_return(core);
 	if (core->is_in_grace) {
 		for (size_t i = 0; i < core->n_waiting; i++)
@@ -374,7 +392,8 @@ void slu_core_admit(struct slu_core *core)
 	slu_core_grow_look(core);
 	close_growers(core);
 	look_at_open(core);
-	collect_waiting(core);
+	recollect_waiting(core, n_entered);
+	n_entered = core->n_entered;
 	for (size_t i = 0; i < core->n_waiting; i++) {
 		struct slu_core_group *group = core->waiting[i];
 		struct slu_core_shortage shortage;
@@ -407,6 +426,6 @@ void slu_core_admit(struct slu_core *core)
 		reserved |= devices;
 		group->is_next = true;
 	}
-	collect_waiting(core);
+	recollect_waiting(core, n_entered);
 	slu_core_deadlock_check(core);
 }
