@@ -70,7 +70,7 @@ int slu_client_start(struct slu_client *c)
 		goto fail;
 	if (torture && strcmp(torture, "0") != 0) {
 		r = -ENOMEM;
-		c->torture = slu_torture_new(!strcmp(torture, "disk"));
+		c->torture = slu_torture_new(torture);
 		/* an audit would hide what is wrong with the calls that are tested */
 		if (strcmp(torture, "audit") != 0)
 			c->audit.n_passed = SLU_CLIENT_AUDITS;
@@ -155,14 +155,35 @@ static void message_send(struct slu_client *c, struct slu_message *m)
 		slu_connection_send(&c->connection, m);
 }
 
+/* Calls pass from now on: what they write is counted from here to the next rest. */
+static void gate_begin(struct slu_client *c, unsigned index, bool is_early)
+{
+	struct slu_client_device *d = c->devices[index];
+
+	if (!d)
+		return;
+	d->n_at_open = slu_gate_n_entries();
+	d->n_vouched_at_open = slu_gate_n_vouched();
+	/* some units are not there yet: one of them may stay clean */
+	slu_gate_set_wants_writes(index, is_early || slu_client_unit_has_clean(c, d));
+	d->is_early = is_early;
+}
+
+static void gate_start(struct slu_client *c, unsigned index)
+{
+	gate_begin(c, index, true);
+	slu_client_log("device %u: calls pass early, %zu units are absent", index,
+		       slu_peer_view_n_absent(c->peer, index));
+}
+
 static void gate_open(struct slu_client *c, unsigned index)
 {
 	struct slu_client_device *d = c->devices[index];
 
+	if (d && !d->is_early)
+		gate_begin(c, index, false);
 	if (d) {
-		d->n_at_open = slu_gate_n_entries();
-		d->n_vouched_at_open = slu_gate_n_vouched();
-		slu_gate_set_wants_writes(index, slu_client_unit_has_clean(c, d));
+		d->is_early = false;
 		d->look_ns = 0;
 	}
 	if (!c->torture)
@@ -182,6 +203,7 @@ static void gate_shut(struct slu_client *c, uint64_t now_ns, unsigned index)
 		return;
 	}
 	d->is_closing = true;
+	d->is_early = false;
 	d->drain_ns = 0;
 	d->drain_pause_ns = 0;
 }
@@ -193,6 +215,12 @@ static void move_start(struct slu_client *c, const struct slu_peer_action *actio
 
 	slu_client_unit_follow(c, w);
 	slu_mover_push(&w->device->movers[is_out ? SLU_DIRECTION_OUT : SLU_DIRECTION_IN], w);
+}
+
+static void threads_wake(struct slu_client *c)
+{
+	c->n_wakes++;
+	pthread_cond_broadcast(&c->changed);
 }
 
 /* Return: whether another step may have more to do. */
@@ -213,16 +241,19 @@ static bool actions_carry_out(struct slu_client *c, uint64_t now_ns)
 		case SLU_PEER_SHIFT:
 			slu_client_shift_start(c, slu_client_unit_of(action.unit));
 			break;
+		case SLU_PEER_START:
+			gate_start(c, action.device);
+			break;
 		case SLU_PEER_OPEN:
 			gate_open(c, action.device);
-			pthread_cond_broadcast(&c->changed);
+			threads_wake(c);
 			break;
 		case SLU_PEER_SHUT:
 			gate_shut(c, now_ns, action.device);
 			is_again |= !c->devices[action.device];
 			break;
 		case SLU_PEER_WAKE:
-			pthread_cond_broadcast(&c->changed);
+			threads_wake(c);
 			break;
 		case SLU_PEER_PAGE:
 			is_again |= !slu_pager_order(c, action.device, action.page.bytes,

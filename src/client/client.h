@@ -34,6 +34,7 @@
  *                  commands of the program, with checksums. Front ends need do nothing.
  *                  disk: the same, to files in /var/tmp
  *                  audit: the same in memory, with an audit of what calls tell (instance.h)
+ *                  early: the same in memory; calls whose units are known start early
  */
 
 #include <stdbool.h>
@@ -230,13 +231,33 @@ static inline void slu_client_leave(void)
 }
 
 /*
+ * Early start: in a turn whose units still come in, a call that touches only @units passes as soon
+ * as these are present (docs/protocol.md, rule 45). The same unit may be named twice. The front end
+ * keeps the units from being freed during this call; it does not wait. Where some are absent they
+ * come in first; the front end calls slu_client_early_wait() with the ticket and tries again.
+ *
+ * Return: 0 inside the gate, as after slu_client_enter(); SLU_CLIENT_E_ABSENT; SLU_CLIENT_E_LATE:
+ * the call cannot pass early, slu_client_enter_slow() waits for its turn.
+ */
+enum { SLU_CLIENT_E_ABSENT = 3, SLU_CLIENT_E_LATE = 4 };
+
+SLU_CLIENT_API int slu_client_early_enter(struct slu_client_device *device,
+					  struct slu_unit *const *units, size_t n_units,
+					  uint64_t *ret_ticket);
+SLU_CLIENT_API void slu_client_early_wait(struct slu_client_device *device, uint64_t ticket);
+
+/* Whether it is of use to find the units of calls. */
+SLU_CLIENT_API bool slu_client_early_is_possible(const struct slu_client_device *device);
+
+/*
  * What calls write, so that what they do not write stays clean. While slu_gate_wants_writes(), a
  * front end whose call knows all that it may write calls, inside the gate and before the driver,
  * slu_client_unit_write() for each unit of that, and then slu_gate_vouch(). One call in a turn that
  * does not vouch makes every unit count as possibly written.
  *
  * slu_client_unit_watch(): the front end finds the unit by every address at which the program can
- * write it. Units that are not watched count as possibly written in each turn.
+ * use it. Units that are not watched count as possibly written in each turn, and as touched by
+ * each call.
  */
 SLU_CLIENT_API void slu_client_unit_watch(struct slu_unit *unit);
 
@@ -305,6 +326,7 @@ struct slu_client_counts {
 	uint64_t n_compared, n_differed; /* suspect units that left */
 	uint64_t moved_in_bytes, moved_out_bytes;
 	uint64_t n_refusals, n_slow_entries;
+	uint64_t n_early_entries; /* of these: before all units were present */
 };
 
 SLU_CLIENT_API void slu_client_counts(struct slu_client_counts *ret_counts);

@@ -19,6 +19,7 @@
  *   alloc.c       the allocation of units
  *   wait.c        how threads of the program wait
  *   enter.c       the slow path of the gate
+ *   early.c       calls that pass before all units of the turn are present
  *   command.c     mode LAUNCH: commands that name their units
  *   fork.c        the child of a fork starts anew
  *   serial.c      lets one process at a time make mapping calls
@@ -78,6 +79,7 @@ struct slu_client_device {
 	/* All guarded by the lock. */
 	bool is_orphan;	 /* made by our parent before the fork: passes everything */
 	bool is_closing; /* the gate is shut, the drain has not ended */
+	bool is_early;	 /* calls pass, and the gate is not open yet */
 	bool is_crowded; /* mode LAUNCH: as of the last command; read without the lock */
 	bool is_blocked; /* commands that wait for the host remain from the last drain */
 	bool is_dead; /* the context is lost: everything passes and meets the driver's own error */
@@ -135,6 +137,7 @@ struct slu_client {
 	pthread_t helper;
 	uint64_t helper_ns;    /* when the helper wakes by itself; 0: it is awake */
 	unsigned n_waiting;    /* threads of the program in slu_client_wait() */
+	uint64_t n_wakes;      /* how often the peer had them ask again */
 	uint64_t staged_bytes; /* pinned chunks of all movers, as the peer knows */
 	struct slu_disk disk;  /* has a lock of its own */
 	bool disk_is_bad;      /* a write to it failed, and that was logged */

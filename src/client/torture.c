@@ -7,6 +7,9 @@
  * and only then gives the next turn. So every unit leaves and comes back between two calls of the
  * program, by the same code as with a real daemon.
  *
+ * With SLUICE_TORTURE=early a call whose units are known goes through as soon as these are present,
+ * and the turn is taken away while other units come in.
+ *
  *   GIVEN   -> TAKEN    [slu_torture_turn]              CLOSE
  *   TAKEN   -> EMPTYING [REST]                          LIMIT down to nothing
  *   EMPTYING -> GIVEN   [SUMS: nothing more can leave]  LIMIT up, TURN
@@ -31,6 +34,7 @@ enum state { GIVEN, TAKEN, EMPTYING };
 
 struct slu_torture {
 	bool on_disk;
+	uint8_t predict; /* enum slu_predicting */
 	unsigned n_devices;
 	enum state states[SLU_WIRE_DEVICES_MAX];
 	uint64_t counters[SLU_WIRE_DEVICES_MAX]; /* of epochs */
@@ -40,12 +44,18 @@ struct slu_torture {
 	unsigned first, n_queued;
 };
 
-struct slu_torture *slu_torture_new(bool on_disk)
+struct slu_torture *slu_torture_new(const char *how)
 {
 	struct slu_torture *t = calloc(1, sizeof(*t));
 
-	if (t)
-		t->on_disk = on_disk;
+	if (!t)
+		return NULL;
+	t->on_disk = !strcmp(how, "disk");
+	t->predict = SLU_PREDICTING_WRITES;
+	if (t->on_disk)
+		t->predict = SLU_PREDICTING_OFF;
+	else if (!strcmp(how, "early"))
+		t->predict = SLU_PREDICTING_EARLY;
 	return t;
 }
 
@@ -98,7 +108,7 @@ static void torture_welcome(struct slu_torture *t, const struct slu_msg_hello *h
 		.generation = 1,
 		.checksum_moves = 1,
 		.hash_clean = SLU_HASHING_ALWAYS,
-		.predict = !t->on_disk,
+		.predict = t->predict,
 	};
 	t->n_devices = hello->n_devices;
 	if (t->on_disk)

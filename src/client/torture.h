@@ -12,8 +12,8 @@
 
 struct slu_torture;
 
-/* Return: NULL without memory. */
-struct slu_torture *slu_torture_new(bool on_disk);
+/* @how: the value of SLUICE_TORTURE. Return: NULL without memory. */
+struct slu_torture *slu_torture_new(const char *how);
 
 /* The peer sends @m to it. */
 void slu_torture_say(struct slu_torture *torture, const struct slu_message *m);

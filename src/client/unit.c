@@ -289,7 +289,10 @@ void slu_client_unit_watch(struct slu_unit *unit)
 	struct slu_client *c = &slu_client_global;
 
 	slu_lock_take(&c->lock);
-	unit->watched = true;
+	if (slu_client_unit_of(unit)->device->is_orphan)
+		unit->watched = true;
+	else
+		slu_peer_alloc_watch(c->peer, unit);
 	slu_lock_give(&c->lock);
 }
 

@@ -10,7 +10,7 @@
  *
  * In the other modes no unit may be allocated in RAM while the gate is open or draining: a thread
  * could still launch, and its kernel would meet the missing unit. Such an allocation waits for the
- * end of the drain.
+ * end of the drain. While the gate is PARTIAL only calls that do not touch the unit pass.
  *
  * Without a daemon a unit is allocated on the device, and the driver decides whether it fits.
  * Without backing credit the unit is frozen for that reason; slu_peer_alloc_thaw() makes it movable
@@ -214,7 +214,8 @@ int slu_peer_alloc(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 		alloc_insert(peer, now_ns, u, SLU_PLACE_DEVICE);
 		return 0;
 	}
-	if (d->mode != SLU_MODE_LAUNCH && d->gate != SLU_PEER_GATE_SHUT)
+	if (d->mode != SLU_MODE_LAUNCH && d->gate != SLU_PEER_GATE_SHUT &&
+	    d->gate != SLU_PEER_GATE_PARTIAL)
 		return alloc_wait_for(peer, u, SLU_ALLOC_WAIT_DEVICE);
 	alloc_take_backing(peer, u);
 	alloc_insert(peer, now_ns, u, u->on_disk ? SLU_PLACE_DISK : SLU_PLACE_RAM);
@@ -307,6 +308,17 @@ void slu_peer_alloc_released(struct slu_peer *peer, uint64_t now_ns, struct slu_
 				       d->moved_out_bytes != d->facts.moved_out_bytes))
 		peer->reports_ns = 0;
 	slu_peer_wake_all(peer);
+}
+
+void slu_peer_alloc_watch(struct slu_peer *peer, struct slu_unit *u)
+{
+	struct slu_peer_device *d = &peer->devices[u->device];
+
+	if (u->watched)
+		return;
+	u->watched = true;
+	d->n_unwatched_absent -= !slu_unit_is_present(u);
+	d->wake_is_due = true;
 }
 
 void slu_peer_alloc_freeze(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u,

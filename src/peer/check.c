@@ -69,8 +69,12 @@ void slu_peer_check(const struct slu_peer *peer)
 		assert(leaving == d->leaving_bytes);
 		assert(n_moving == n_slots + d->n_unmaking);
 		assert(n_slots == d->n_moving[IN] + d->n_moving[OUT]);
-		if (d->mode != SLU_MODE_LAUNCH && d->gate != SLU_PEER_GATE_SHUT)
+		if (d->mode != SLU_MODE_LAUNCH &&
+		    (d->gate == SLU_PEER_GATE_OPEN ||
+		     (d->gate == SLU_PEER_GATE_DRAINING && !d->is_early)))
 			assert(d->n_absent == 0);
+		if (d->gate == SLU_PEER_GATE_PARTIAL)
+			assert(d->is_early && !d->is_blocked);
 	}
 	/* copies of released units are unpinned a moment later */
 	assert(copies <= peer->copies_bytes);

@@ -217,6 +217,8 @@ static void take_turn(struct slu_peer *peer, uint64_t now_ns, const struct slu_m
 	}
 	d->epoch = turn->epoch;
 	d->idle_is_reported = false;
+	/* a call whose units have stayed may pass now (early.c) */
+	d->wake_is_due = d->wake_is_due || d->is_wanted;
 }
 
 static void take_deny(struct slu_peer *peer, uint64_t now_ns, const struct slu_msg_deny *deny)

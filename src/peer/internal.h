@@ -10,6 +10,7 @@
  *   account.c     limits, floors, SUMS
  *   turn.c        the gate of a device: TURN, CLOSE, READY, REST, IDLE
  *   alloc.c       allocation and release of units
+ *   early.c       calls that pass before all units of the turn are present
  *   command.c     mode LAUNCH: the command that waits for its units
  *   working.c     mode LAUNCH: the working set
  *   ahead.c       mode LAUNCH: units that come in before a command asks for them
@@ -46,7 +47,12 @@
 
 enum { IN, OUT, _DIRECTION_MAX };
 
-enum slu_peer_gate { SLU_PEER_GATE_SHUT, SLU_PEER_GATE_OPEN, SLU_PEER_GATE_DRAINING };
+enum slu_peer_gate {
+	SLU_PEER_GATE_SHUT,
+	SLU_PEER_GATE_PARTIAL,
+	SLU_PEER_GATE_OPEN,
+	SLU_PEER_GATE_DRAINING,
+};
 
 struct slu_peer_account {
 	uint64_t limit_bytes;
@@ -72,14 +78,15 @@ struct slu_peer_device {
 	uint64_t owned_bytes; /* Σ units, wherever they are */
 	uint64_t place_bytes[_SLU_PLACE_MAX];
 	uint64_t frozen_bytes[_SLU_FROZEN_MAX];
-	uint64_t paged_bytes;	 /* not in units: memory that the driver pages */
-	uint64_t here_bytes;	 /* of these, ordered to the device or never sent out */
-	bool is_paging;		 /* an order is under way */
-	uint64_t pages_until_ns; /* the turn's credit for them is awaited until then; 0: it is not
+	uint64_t paged_bytes;	   /* not in units: memory that the driver pages */
+	uint64_t here_bytes;	   /* of these, ordered to the device or never sent out */
+	bool is_paging;		   /* an order is under way */
+	uint64_t pages_until_ns;   /* the turn's credit for them is awaited until then; 0: it is not
 				  */
-	uint64_t largest_bytes;	 /* the largest unit, unless stale */
-	bool largest_is_stale;	 /* a unit of that size was released */
-	size_t n_absent;	 /* units that are not present */
+	uint64_t largest_bytes;	   /* the largest unit, unless stale */
+	bool largest_is_stale;	   /* a unit of that size was released */
+	size_t n_absent;	   /* units that are not present */
+	size_t n_unwatched_absent; /* of these, units that calls may use unseen */
 	uint64_t device_only_bytes;    /* of units that are of no use where they are MAPPED */
 	size_t n_working_absent;       /* of these, units of the working set … */
 	uint64_t working_absent_bytes; /* … and their bytes */
@@ -103,6 +110,7 @@ struct slu_peer_device {
 	struct slu_epoch epoch;	      /* our turn */
 	struct slu_epoch close_epoch; /* the turn whose CLOSE waits for its REST */
 	struct slu_epoch ready_epoch; /* the turn for which READY was sent */
+	bool is_early;		      /* all work since the last rest passed early */
 	bool is_blocked;	      /* commands behind a host event remain from the last drain */
 	bool has_blocked;	      /* some unit may be marked as blocked */
 	bool is_wanted;		      /* a thread waits at the gate */
@@ -216,6 +224,8 @@ void slu_peer_account_step(struct slu_peer *peer);
 bool slu_peer_turn_may_run(const struct slu_peer *peer, const struct slu_peer_device *device);
 /* No command of ours can touch anything there: units may move (modes ALL and MAPPED). */
 bool slu_peer_turn_at_rest(const struct slu_peer_device *device);
+/* No command of ours can touch a unit that is away: it may come in (modes ALL and MAPPED). */
+bool slu_peer_turn_may_bring_in(const struct slu_peer_device *device);
 void slu_peer_turn_step(struct slu_peer *peer, uint64_t now_ns, unsigned index);
 void slu_peer_turn_close(struct slu_peer *peer, unsigned index, struct slu_epoch epoch);
 
@@ -254,6 +264,10 @@ bool slu_peer_pinning_is_void(const struct slu_peer *peer, const struct slu_unit
 const struct slu_unit *slu_peer_alloc_waiting(const struct slu_peer *peer, unsigned device);
 /* Gives backing to units that were allocated without it. */
 void slu_peer_alloc_thaw(struct slu_peer *peer);
+
+/* early.c */
+/* Whether calls may pass before all units are present, as far as the turn's bytes go. */
+bool slu_peer_early_is_possible(const struct slu_peer *peer, unsigned index);
 
 /* command.c */
 /* Counts @n launches. */
@@ -347,6 +361,8 @@ bool slu_peer_move_serves_command(const struct slu_peer *peer,
 				  const struct slu_peer_device *device);
 bool slu_peer_move_uses_map(const struct slu_peer *peer, const struct slu_peer_device *device);
 uint64_t slu_peer_move_limit(const struct slu_peer *peer, const struct slu_peer_device *device);
+/* Whether the turn has all units on the device itself, or will when the limit is at its goal. */
+bool slu_peer_move_maps_none(const struct slu_peer *peer, const struct slu_peer_device *device);
 /* Whether the turn waits for units that can only be mapped. */
 bool slu_peer_move_wants_map(const struct slu_peer *peer, const struct slu_peer_device *device);
 /* A mapped unit that fits on the device now, or NULL. */

@@ -29,6 +29,13 @@ uint64_t slu_peer_move_limit(const struct slu_peer *peer, const struct slu_peer_
 	return peer->is_alone ? d->alone_bytes : d->account.limit_bytes;
 }
 
+bool slu_peer_move_maps_none(const struct slu_peer *peer, const struct slu_peer_device *d)
+{
+	return !slu_peer_move_uses_map(peer, d) ||
+	       (d->place_bytes[SLU_PLACE_MAPPED] == 0 && !d->account.goal_is_past &&
+		d->owned_bytes <= d->account.goal_bytes);
+}
+
 static uint64_t free_bytes(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
 	return slu_sub_floor(slu_peer_move_limit(peer, d), d->account.held_bytes);
@@ -307,7 +314,7 @@ static struct slu_unit *move_choose_in(const struct slu_peer *peer, const struct
 			u = slu_peer_ahead_next(peer, d);
 		return u && u->bytes <= free_bytes(peer, d) ? u : NULL;
 	}
-	if (!slu_peer_turn_at_rest(d) || !slu_peer_move_may_fill(peer, d) || d->n_absent == 0)
+	if (!slu_peer_turn_may_bring_in(d) || !slu_peer_move_may_fill(peer, d) || d->n_absent == 0)
 		return NULL;
 	u = unit_next_in(d, free_share(peer, d), SLU_PLACE_IN_ANY);
 	if (u || !device_maps(peer, d))

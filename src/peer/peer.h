@@ -25,6 +25,11 @@
  *                                                  for its slots and for the device
  *   DRAINING -> SHUT      [slu_peer_turn_drained]  the device has finished; REST answers a CLOSE,
  *                                                  without one the turn goes on
+ *   SHUT     -> PARTIAL   [slu_peer_early_enter]   the turn is ours, units still come in, and a
+ *                                                  call whose units are all known and present
+ *                                                  passes; action START
+ *   PARTIAL  -> OPEN      [slu_peer_turn_step]     every unit is present, none moves; action OPEN
+ *   PARTIAL  -> DRAINING  [slu_peer_turn_step]     as from OPEN, or a unit must leave
  *
  * In mode LAUNCH the gate opens without the units: each command waits for its own.
  */
@@ -147,6 +152,19 @@ void slu_peer_alloc_freeze(struct slu_peer *peer, uint64_t now_ns, struct slu_un
  * Return: 0 if it is open now, SLU_PEER_E_WAIT, SLU_PEER_E_DENIED.
  */
 int slu_peer_turn_want_open(struct slu_peer *peer, uint64_t now_ns, unsigned device);
+
+/*
+ * Modes ALL and MAPPED: a call may touch @units and nothing else, and wants to pass, also before
+ * the gate is open (early.c). Units that are away come in first.
+ *
+ * Return: 0: it may pass now, if the gate is still PARTIAL or OPEN after the next step;
+ * SLU_PEER_E_WAIT or SLU_PEER_E_DENIED.
+ */
+int slu_peer_early_enter(struct slu_peer *peer, uint64_t now_ns, unsigned device,
+			 struct slu_unit *const *units, size_t n_units);
+
+/* The front end finds @unit by every address at which the program can use it. */
+void slu_peer_alloc_watch(struct slu_peer *peer, struct slu_unit *unit);
 
 /*
  * Mode LAUNCH: a command names these units. A unit of another device comes over to @device:
@@ -273,6 +291,7 @@ enum slu_peer_action_kind {
 	SLU_PEER_SHIFT, /* shift as unit->shift says, then slu_peer_shift_done() */
 	SLU_PEER_MOVE,	/* move as unit->moving says, then slu_peer_move_done() */
 	SLU_PEER_OPEN,	/* open the gate of device */
+	SLU_PEER_START, /* calls of slu_peer_early_enter() pass from now on, the gate stays shut */
 	SLU_PEER_SHUT,	/* shut it, wait for slots and device, then slu_peer_turn_drained() */
 	SLU_PEER_WAKE,	/* threads that wait for device or memory ask again */
 	SLU_PEER_PAGE,	/* page as page says, then slu_peer_paging_done() for the last one */
@@ -309,6 +328,9 @@ struct slu_peer_account_view {
 void slu_peer_view_account(const struct slu_peer *peer, struct slu_account account,
 			   struct slu_peer_account_view *ret_view);
 bool slu_peer_view_gate_is_open(const struct slu_peer *peer, unsigned device);
+bool slu_peer_view_gate_is_partial(const struct slu_peer *peer, unsigned device);
+/* Units of the device that are not present. */
+size_t slu_peer_view_n_absent(const struct slu_peer *peer, unsigned device);
 struct slu_epoch slu_peer_view_epoch(const struct slu_peer *peer, unsigned device);
 /* Mode LAUNCH: the bytes of the working set. */
 uint64_t slu_peer_view_working(const struct slu_peer *peer, unsigned device);

@@ -20,6 +20,7 @@ void slu_peer_tally_add(struct slu_peer_device *d, const struct slu_unit *u)
 	d->place_bytes[u->place] += u->bytes;
 	d->frozen_bytes[u->frozen] += u->bytes;
 	d->n_absent += !slu_unit_is_present(u);
+	d->n_unwatched_absent += !slu_unit_is_present(u) && !u->watched;
 	d->largest_bytes = SLU_MAX(d->largest_bytes, u->bytes);
 }
 
@@ -29,6 +30,7 @@ void slu_peer_tally_remove(struct slu_peer_device *d, struct slu_unit *u)
 	d->place_bytes[u->place] -= u->bytes;
 	d->frozen_bytes[u->frozen] -= u->bytes;
 	d->n_absent -= !slu_unit_is_present(u);
+	d->n_unwatched_absent -= !slu_unit_is_present(u) && !u->watched;
 	if (u->bytes == d->largest_bytes)
 		d->largest_is_stale = true;
 	slu_shadow_remove(&d->shadow, u);
@@ -45,6 +47,8 @@ void slu_peer_tally_set_place(struct slu_peer_device *d, struct slu_unit *u, enu
 	u->moving = (uint8_t)moving;
 	is_absent = !slu_unit_is_present(u);
 	d->n_absent = d->n_absent - was_absent + is_absent;
+	if (!u->watched)
+		d->n_unwatched_absent = d->n_unwatched_absent - was_absent + is_absent;
 	if (!u->working || was_absent == is_absent)
 		return;
 	d->n_working_absent += is_absent ? 1 : -1;
@@ -90,7 +94,7 @@ void slu_peer_tally_check(const struct slu_peer_device *d)
 {
 	uint64_t places[_SLU_PLACE_MAX] = { 0 }, frozen[_SLU_FROZEN_MAX] = { 0 };
 	uint64_t owned = 0, working = 0, working_absent = 0, largest = 0;
-	size_t n_absent = 0, n_working_absent = 0;
+	size_t n_absent = 0, n_unwatched_absent = 0, n_working_absent = 0;
 	const struct slu_unit *u;
 
 	TAILQ_FOREACH (u, &d->units, link) {
@@ -99,6 +103,7 @@ void slu_peer_tally_check(const struct slu_peer_device *d)
 		frozen[u->frozen] += u->bytes;
 		largest = SLU_MAX(largest, u->bytes);
 		n_absent += !slu_unit_is_present(u);
+		n_unwatched_absent += !slu_unit_is_present(u) && !u->watched;
 		if (u->working) {
 			working += u->bytes;
 			n_working_absent += !slu_unit_is_present(u);
@@ -109,6 +114,7 @@ void slu_peer_tally_check(const struct slu_peer_device *d)
 	assert(owned == d->owned_bytes);
 	assert(working == d->working_bytes);
 	assert(n_absent == d->n_absent);
+	assert(n_unwatched_absent == d->n_unwatched_absent);
 	assert(n_working_absent == d->n_working_absent);
 	assert(working_absent == d->working_absent_bytes);
 	assert(d->largest_is_stale || largest == d->largest_bytes);

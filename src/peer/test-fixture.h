@@ -29,7 +29,7 @@ struct fixture {
 	unsigned n_messages;
 	struct slu_unit *moves[2 * SLU_PEER_MOVES_MAX];
 	unsigned n_moves;
-	unsigned n_opened, n_shut, n_woken;
+	unsigned n_opened, n_started, n_shut, n_woken;
 	struct slu_unit *shift; /* whose backing is to change; NULL: none */
 	unsigned n_pages;
 	struct slu_peer_page page; /* the last order */
@@ -45,7 +45,8 @@ static inline void fixture_step(struct fixture *f)
 {
 	struct slu_peer_action a;
 
-	f->n_messages = f->n_moves = f->n_opened = f->n_shut = f->n_woken = f->n_pages = 0;
+	f->n_messages = f->n_moves = f->n_opened = f->n_started = f->n_shut = f->n_woken = 0;
+	f->n_pages = 0;
 	f->shift = NULL;
 	slu_peer_step(f->peer, f->now_ns);
 	while (slu_peer_take_action(f->peer, &a) > 0) {
@@ -64,6 +65,9 @@ static inline void fixture_step(struct fixture *f)
 			break;
 		case SLU_PEER_OPEN:
 			f->n_opened++;
+			break;
+		case SLU_PEER_START:
+			f->n_started++;
 			break;
 		case SLU_PEER_SHUT:
 			f->n_shut++;

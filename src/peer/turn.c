@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The gate of one device. It opens when this client may run and every unit is in place. It is shut
- * when the client may run no more, or when an allocation or a mapped unit needs the program at
- * rest. That takes time: from the action SHUT until slu_peer_turn_drained() the gate is DRAINING,
- * and no unit moves.
+ * The gate of one device. It opens when this client may run and every unit is in place. Before
+ * that, single calls may pass (early.c). It is shut when the client may run no more, or when an
+ * allocation or a mapped unit needs the program at rest. That takes time: from the action SHUT
+ * until slu_peer_turn_drained() the gate is DRAINING, and no unit begins to move.
  *
  * Every CLOSE gets a REST of its own epoch (rule 24): for the present turn after the drain, for any
  * other turn at once.
@@ -24,6 +24,12 @@ bool slu_peer_turn_may_run(const struct slu_peer *peer, const struct slu_peer_de
 bool slu_peer_turn_at_rest(const struct slu_peer_device *d)
 {
 	return d->gate == SLU_PEER_GATE_SHUT && !d->is_blocked;
+}
+
+bool slu_peer_turn_may_bring_in(const struct slu_peer_device *d)
+{
+	return slu_peer_turn_at_rest(d) || d->gate == SLU_PEER_GATE_PARTIAL ||
+	       (d->gate == SLU_PEER_GATE_SHUT && d->is_early);
 }
 
 static void rest_push(struct slu_peer *peer, unsigned index, struct slu_epoch epoch)
@@ -119,8 +125,10 @@ static void gate_open(struct slu_peer *peer, uint64_t now_ns, unsigned index)
 {
 	struct slu_peer_device *d = &peer->devices[index];
 
+	if (d->gate == SLU_PEER_GATE_SHUT)
+		slu_peer_working_opened(d, now_ns);
 	d->gate = SLU_PEER_GATE_OPEN;
-	slu_peer_working_opened(d, now_ns);
+	d->is_early = false;
 	d->is_wanted = false;
 	d->idle_is_reported = false;
 	d->busy_ns = now_ns;
@@ -129,18 +137,39 @@ static void gate_open(struct slu_peer *peer, uint64_t now_ns, unsigned index)
 	slu_peer_push(peer, SLU_PEER_OPEN, index);
 }
 
+/* Whether the program must come to rest although it has units to run with. */
+static bool turn_needs_rest(struct slu_peer *peer, unsigned index)
+{
+	const struct slu_peer_device *d = &peer->devices[index];
+
+	switch (d->gate) {
+	case SLU_PEER_GATE_PARTIAL:
+		return !slu_peer_turn_may_run(peer, d) || !slu_peer_early_is_possible(peer, index);
+	case SLU_PEER_GATE_OPEN:
+		return !slu_peer_turn_may_run(peer, d) || alloc_needs_rest(peer, index) ||
+		       promotion_needs_rest(peer, d);
+	default:
+		return false;
+	}
+}
+
+static bool gate_may_open(const struct slu_peer *peer, unsigned index)
+{
+	const struct slu_peer_device *d = &peer->devices[index];
+
+	return (d->gate == SLU_PEER_GATE_SHUT || d->gate == SLU_PEER_GATE_PARTIAL) &&
+	       slu_peer_turn_may_run(peer, d) && device_is_complete(peer, index);
+}
+
 void slu_peer_turn_step(struct slu_peer *peer, uint64_t now_ns, unsigned index)
 {
 	struct slu_peer_device *d = &peer->devices[index];
 
-	if (d->gate == SLU_PEER_GATE_OPEN &&
-	    (!slu_peer_turn_may_run(peer, d) || alloc_needs_rest(peer, index) ||
-	     promotion_needs_rest(peer, d)))
+	if (turn_needs_rest(peer, index))
 		gate_shut(peer, now_ns, index);
 	if (d->gate == SLU_PEER_GATE_SHUT && !slu_epoch_is_none(d->close_epoch))
 		turn_rest(peer, index);
-	if (d->gate == SLU_PEER_GATE_SHUT && slu_peer_turn_may_run(peer, d) &&
-	    device_is_complete(peer, index))
+	if (gate_may_open(peer, index))
 		gate_open(peer, now_ns, index);
 	if (d->gate == SLU_PEER_GATE_OPEN && peer->is_connected && !slu_epoch_is_none(d->epoch) &&
 	    !slu_epoch_equal(d->epoch, d->ready_epoch)) {
@@ -200,7 +229,7 @@ static void units_clear_blocked(struct slu_peer_device *d)
 {
 	struct slu_unit *u;
 
-	d->is_blocked = false;
+	d->is_blocked = d->is_early = false;
 	if (!d->has_blocked)
 		return;
 	d->has_blocked = false;

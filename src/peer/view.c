@@ -26,6 +26,16 @@ bool slu_peer_view_gate_is_open(const struct slu_peer *peer, unsigned device)
 	return peer->devices[device].gate == SLU_PEER_GATE_OPEN;
 }
 
+bool slu_peer_view_gate_is_partial(const struct slu_peer *peer, unsigned device)
+{
+	return peer->devices[device].gate == SLU_PEER_GATE_PARTIAL;
+}
+
+size_t slu_peer_view_n_absent(const struct slu_peer *peer, unsigned device)
+{
+	return peer->devices[device].n_absent;
+}
+
 struct slu_epoch slu_peer_view_epoch(const struct slu_peer *peer, unsigned device)
 {
 	return peer->devices[device].epoch;

@@ -184,6 +184,7 @@ static void client_act(struct slu_sim_client *c)
 		case SLU_PEER_PAGE:
 			slu_sim_mover_page(c, a.device);
 			break;
+		case SLU_PEER_START:
 		case SLU_PEER_WAKE:
 			break;
 		}

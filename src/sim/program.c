@@ -17,6 +17,8 @@
  */
 #define UNPROVEN     300000
 #define REFUSED_LATE 300000
+/* of a million: units that launches may use without naming them, where launches name units */
+#define UNWATCHED 30000
 
 static bool kernel_is_ready(const struct slu_sim_client *c, const struct slu_sim_kernel *k)
 {
@@ -101,6 +103,8 @@ static void op_alloc(struct slu_sim_client *c, const struct slu_sim_op *op)
 		op_denied(c);
 		return;
 	}
+	if (c->early && !slu_sim_chance(&c->world->random, UNWATCHED))
+		slu_peer_alloc_watch(c->peer, c->alloc);
 	c->alloc = NULL;
 	op_next(c);
 }
@@ -131,7 +135,7 @@ static void op_free(struct slu_sim_client *c, const struct slu_sim_op *op)
 	free(picked);
 }
 
-/* Mode LAUNCH: some of the units that this program works with, in random order. */
+/* Some of the units that this program works with, in random order. */
 static void choose_command(struct slu_sim_client *c, unsigned d)
 {
 	struct slu_unit *u;
@@ -187,12 +191,23 @@ static bool units_prove(struct slu_sim_client *c, unsigned d)
 	return false;
 }
 
-static void command_submit(struct slu_sim_client *c, const struct slu_sim_op *op)
+static void kernel_add_units(struct slu_sim_client *c, unsigned d, struct slu_sim_kernel *k,
+			     bool is_early)
+{
+	struct slu_unit *u;
+
+	for (size_t i = 0; is_early && i < c->n_command; i++)
+		k->units[k->n_units++] = c->command[i];
+	TAILQ_FOREACH (u, slu_peer_view_units(c->peer, d), link)
+		if (k->n_units < SLU_SIM_UNITS_MAX && !(is_early && u->watched))
+			k->units[k->n_units++] = u;
+}
+
+static void command_submit(struct slu_sim_client *c, const struct slu_sim_op *op, bool is_early)
 {
 	unsigned d = op->device;
 	struct slu_sim_kernel *k = &c->kernels[d][c->n_kernels[d]++];
 	struct slu_sim_world *w = c->world;
-	struct slu_unit *u;
 
 	k->waits = op->kind == SLU_SIM_AWAIT;
 	k->remaining = k->waits ? 2 : (unsigned)op->amount;
@@ -204,9 +219,7 @@ static void command_submit(struct slu_sim_client *c, const struct slu_sim_op *op
 			k->units[k->n_units++] = c->command[i];
 		slu_peer_command_unname(c->peer, c->command, c->n_command);
 	} else {
-		TAILQ_FOREACH (u, slu_peer_view_units(c->peer, d), link)
-			if (k->n_units < SLU_SIM_UNITS_MAX)
-				k->units[k->n_units++] = u;
+		kernel_add_units(c, d, k, is_early);
 	}
 	c->last_mapped_bytes = 0;
 	for (size_t i = 0; i < k->n_units; i++) {
@@ -219,7 +232,21 @@ static void command_submit(struct slu_sim_client *c, const struct slu_sim_op *op
 	c->longest_wait_steps = SLU_MAX(c->longest_wait_steps, w->step - c->wait_from_step);
 	c->n_launches++;
 	w->counts.n_launches++;
+	w->counts.n_early += is_early;
 	op_next(c);
+}
+
+/* The gate is shut: a launch that names its units may pass before it opens. */
+static int early_enter(struct slu_sim_client *c, unsigned d)
+{
+	uint64_t now = slu_sim_world_now_ns(c->world);
+	bool forgets = c->world->config.mutation == SLU_SIM_FORGET_UNIT;
+
+	if (!c->n_command && c->early && slu_sim_chance(&c->world->random, c->early))
+		choose_command(c, d);
+	if (!c->n_command)
+		return slu_peer_turn_want_open(c->peer, now, d);
+	return slu_peer_early_enter(c->peer, now, d, c->command, c->n_command - forgets);
 }
 
 static void op_launch(struct slu_sim_client *c, const struct slu_sim_op *op)
@@ -227,6 +254,7 @@ static void op_launch(struct slu_sim_client *c, const struct slu_sim_op *op)
 	struct slu_sim_world *w = c->world;
 	uint64_t now = slu_sim_world_now_ns(w);
 	unsigned d = op->device;
+	bool is_early = false;
 	int r;
 
 	if (c->n_kernels[d] == SLU_SIM_KERNELS_MAX)
@@ -242,14 +270,15 @@ static void op_launch(struct slu_sim_client *c, const struct slu_sim_op *op)
 	} else if (c->gate[d] || w->config.mutation == SLU_SIM_IGNORE_GATE) {
 		r = 0;
 	} else {
-		r = slu_peer_turn_want_open(c->peer, now, d);
+		r = early_enter(c, d);
+		is_early = slu_peer_view_gate_is_partial(c->peer, d);
 		/* open in the peer, but the helper has not written the word yet */
-		if (r == 0)
+		if (r == 0 && !is_early)
 			return;
 	}
 	if (r == 0) {
 		if (c->modes[d] != SLU_MODE_LAUNCH || units_prove(c, d))
-			command_submit(c, op);
+			command_submit(c, op, is_early);
 	} else if (r == SLU_PEER_E_DENIED) {
 		c->n_command = 0;
 		op_denied(c);

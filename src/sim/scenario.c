@@ -108,6 +108,17 @@ static void draw_policy(uint64_t seed, struct slu_sim_config *config)
 		config->policy = policies[slu_sim_between(&more, 0, 4)];
 }
 
+/* Launches that name their units: in half of the worlds, with shares of their own. */
+static void draw_early(uint64_t seed, struct slu_sim_world *w)
+{
+	uint64_t more = seed * UINT64_C(0x9fb21c651e98df25) + 19;
+
+	if (slu_sim_chance(&more, 500000))
+		return;
+	for (unsigned i = 0; i < w->n_clients; i++)
+		w->clients[i].early = ONE_OF(&more, 0, 300000, 900000, 1000000);
+}
+
 struct draft {
 	uint64_t group;
 	unsigned n_mates; /* of its group, itself included */
@@ -264,6 +275,7 @@ int slu_sim_scenario(uint64_t seed, bool tight, enum slu_sim_mutation mutation,
 	}
 	if (slu_sim_chance(&random, 500000))
 		draw_dependency(&random, w);
+	draw_early(seed, w);
 	*ret_world = w;
 	return 0;
 }

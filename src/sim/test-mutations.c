@@ -106,6 +106,11 @@ static void a_death_that_is_not_reported_is_caught(void **state)
 	assert_true(is_caught(SLU_SIM_FORGET_DEATH));
 }
 
+static void a_launch_that_names_too_little_is_caught(void **state)
+{
+	assert_true(is_caught(SLU_SIM_FORGET_UNIT));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -118,6 +123,7 @@ int main(void)
 		cmocka_unit_test(an_ignored_gate_is_caught),
 		cmocka_unit_test(a_drain_that_does_not_wait_is_caught),
 		cmocka_unit_test(a_death_that_is_not_reported_is_caught),
+		cmocka_unit_test(a_launch_that_names_too_little_is_caught),
 	};
 
 	return cmocka_run_group_tests_name("mutations", tests, NULL, NULL);

@@ -34,6 +34,7 @@ static uint64_t run(uint64_t seed, bool tight, struct slu_sim_counts *sum)
 	sum->n_steps += w->counts.n_steps;
 	sum->n_messages += w->counts.n_messages;
 	sum->n_launches += w->counts.n_launches;
+	sum->n_early += w->counts.n_early;
 	sum->n_denied += w->counts.n_denied;
 	sum->ahead_bytes += w->counts.ahead_bytes;
 	sum->wrong_bytes += w->counts.wrong_bytes;
@@ -68,6 +69,7 @@ static void report(const char *what, uint64_t n_worlds, const struct slu_sim_cou
 		{ "steps", sum->n_steps },
 		{ "messages", sum->n_messages },
 		{ "launches", sum->n_launches },
+		{ "of them early", sum->n_early },
 		{ "restarts", sum->n_restarts },
 		{ "cuts", sum->n_cuts },
 		{ "kills", sum->n_kills },

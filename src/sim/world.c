@@ -28,6 +28,7 @@ const char *slu_sim_world_mutation_name(enum slu_sim_mutation mutation)
 		[SLU_SIM_IGNORE_GATE] = "the gate is ignored",
 		[SLU_SIM_EARLY_DRAIN] = "the drain does not wait",
 		[SLU_SIM_FORGET_DEATH] = "a death is not reported",
+		[SLU_SIM_FORGET_UNIT] = "an early launch names too little",
 	};
 
 	return mutation < _SLU_SIM_MUTATION_MAX ? names[mutation] : "?";

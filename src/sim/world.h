@@ -54,6 +54,7 @@ enum slu_sim_mutation {
 	SLU_SIM_IGNORE_GATE,   /* threads launch without asking the gate */
 	SLU_SIM_EARLY_DRAIN,   /* the drain does not wait for the device */
 	SLU_SIM_FORGET_DEATH,  /* the daemon does not learn that a client died */
+	SLU_SIM_FORGET_UNIT,   /* an early launch does not name one of its units */
 	_SLU_SIM_MUTATION_MAX,
 };
 
@@ -162,6 +163,8 @@ struct slu_sim_client {
 	size_t n_command; /* mode LAUNCH: what the waiting launch names; 0: not chosen yet */
 	unsigned working_percent; /* of its units, the ones that its commands choose from */
 	unsigned command_percent; /* of these, what one command names */
+	unsigned early; /* modes ALL and MAPPED: of a million launches, those that name their units
+			   and may pass before all are present */
 
 	bool gate[SLU_SIM_DEVICES_MAX];	    /* the word that threads test */
 	bool shutting[SLU_SIM_DEVICES_MAX]; /* the helper is about to shut it */
@@ -215,6 +218,7 @@ struct slu_sim_board {
 
 struct slu_sim_counts {
 	uint64_t n_steps, n_messages, n_launches, n_denied, n_refused, n_unmade, n_switches;
+	uint64_t n_early; /* launches before all units were present */
 	uint64_t n_kills, n_stops, n_restarts, n_cuts, n_outsiders;
 	uint64_t n_parts, n_asked_parts; /* all of them, and of these the ones drawn at random */
 	uint64_t n_unions;

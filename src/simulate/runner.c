@@ -375,6 +375,7 @@ static void carry_out(struct slu_world *w, struct slu_runner *r, const struct sl
 	case SLU_PEER_PAGE: /* no program here has memory that the driver pages */
 		slu_peer_paging_done(r->peer, a->device);
 		break;
+	case SLU_PEER_START:
 	case SLU_PEER_WAKE:
 		break;
 	}

@@ -138,6 +138,12 @@ enum slu_hashing { SLU_HASHING_OFF, SLU_HASHING_AUTO, SLU_HASHING_ALWAYS };
 /* Reports that a daemon takes beside those of every version. A set bit means: it may be sent. */
 enum slu_hears { SLU_HEARS_EXCESS = 1, SLU_HEARS_EXPORT = 2 };
 
+/*
+ * What the PTX of kernels is used for: bytes that they do not write are not copied back; a launch
+ * passes when the bytes that it touches are present.
+ */
+enum slu_predicting { SLU_PREDICTING_OFF, SLU_PREDICTING_WRITES, SLU_PREDICTING_EARLY };
+
 struct slu_msg_welcome {
 	uint32_t version;
 	uint32_t status; /* 0, or the errno for which this client stays an outsider */
@@ -155,7 +161,7 @@ struct slu_msg_welcome {
 	uint8_t hash_clean;   /* enum slu_hashing */
 	uint8_t hears;	      /* a set of enum slu_hears */
 	uint8_t exportable;   /* plain allocations are the driver's, so that others can open them */
-	uint8_t predict;      /* what kernels do not write, by their PTX, is not copied back */
+	uint8_t predict;      /* enum slu_predicting */
 	char detail[SLU_WIRE_DETAIL_MAX]; /* for people, where status is not 0: what to do */
 	uint64_t beyond_bytes; /* visible_bytes 0: what it may own more than a device; else 0 */
 };
