@@ -6,6 +6,7 @@
  */
 #include "cuda/bypass.h"
 #include "cuda/device.h"
+#include "cuda/early.h"
 #include "cuda/gate.h"
 #include "cuda/real.h"
 #include "cuda/headroom.h"
@@ -73,7 +74,7 @@ static inline void host_calls_wait(struct slu_cuda_device *device, CUstream stre
 		slu_cuda_gate_wait_outside(device, stream);
 }
 
-/* Whether calls say what they write. */
+/* Whether calls tell what they write. */
 static inline bool calls_tell(const struct slu_cuda_device *device)
 {
 	return slu_gate_wants_writes(device->index) || slu_cuda_predict_trace_is_on;
@@ -88,7 +89,7 @@ static inline void launch_note(struct slu_cuda_device *device, CUstream stream)
 	slu_cuda_streams_note(&device->stream_uses, stream, number);
 }
 
-#define GATED(name, stream, writes, needs, prepare, finish, ...)                        \
+#define GATED(name, stream, touches, needs, prepare, finish, ...)                       \
 	CUresult name(JOIN(PARAMETERS_, COUNT(__VA_ARGS__))(__VA_ARGS__))               \
 	{                                                                               \
 		struct slu_cuda_device *device_ = slu_cuda_device_here();               \
@@ -98,14 +99,18 @@ static inline void launch_note(struct slu_cuda_device *device, CUstream stream)
 			return SLU_REAL(name)(JOIN(ARGUMENTS_, COUNT(__VA_ARGS__)));    \
 		prepare;                                                                \
 		if (__builtin_expect(!slu_gate_try_enter(device_->index), 0)) {         \
-			result_ = slu_cuda_gate_enter_slow(device_);                    \
+			const struct slu_cuda_touch touch_ = touches;                   \
+                                                                                        \
+			result_ = slu_cuda_early_enter(device_, &touch_);               \
 			if (result_ != CUDA_SUCCESS) {                                  \
 				finish;                                                 \
 				return result_;                                         \
 			}                                                               \
 		}                                                                       \
 		if (__builtin_expect(calls_tell(device_), 0)) {                         \
-			writes;                                                         \
+			const struct slu_cuda_touch touch_ = touches;                   \
+                                                                                        \
+			slu_cuda_writes_tell(&touch_);                                  \
 		}                                                                       \
 		result_ = SLU_REAL(name)(JOIN(ARGUMENTS_, COUNT(__VA_ARGS__)));         \
 		launch_note(device_, stream);                                           \
@@ -118,27 +123,29 @@ static inline void launch_note(struct slu_cuda_device *device, CUstream stream)
 		return result_;                                                         \
 	}
 
-/* What a call writes, told inside the gate; where nothing is told, it may be anything. */
-#define ANYTHING
-#define NOTHING				   slu_gate_vouch()
-#define BYTES(address, bytes)		   slu_cuda_writes_bytes((uint64_t)(address), bytes)
-#define ROWS(address, pitch, row_bytes, n) slu_cuda_writes_rows(address, pitch, row_bytes, n)
-#define LAUNCH(params_, extra_)                                                 \
-	slu_cuda_writes_launch(&(struct slu_cuda_launch){ .function = a,        \
-							  .grid = { b, c, d },  \
-							  .block = { e, f, g }, \
-							  .params = (params_),  \
-							  .extra = (extra_) })
-#define CONFIGURED	   slu_cuda_writes_configured(a, b, c, d)
-#define ELEMENTS(n, bytes) slu_cuda_writes_product(n, bytes)
+/* What a call touches, for whoever has to know (touch.h). */
+#define TOUCH(kind_, ...)		   ((struct slu_cuda_touch){ .kind = SLU_CUDA_TOUCH_##kind_, ##__VA_ARGS__ })
+#define ANYTHING			   TOUCH(ANYTHING)
+#define UNWRITTEN			   TOUCH(UNWRITTEN)
+#define COPY(to, from, bytes)		   slu_cuda_touch_copy((uint64_t)(to), (uint64_t)(from), bytes)
+#define BYTES(address, bytes_)		   TOUCH(BYTES, .written = { address, bytes_ })
+#define ROWS(address, pitch, row_bytes, n) slu_cuda_touch_rows(address, pitch, row_bytes, n)
+#define LAUNCH(params_, extra_)                         \
+	TOUCH(LAUNCH, .launch = { .function = a,        \
+				  .grid = { b, c, d },  \
+				  .block = { e, f, g }, \
+				  .params = (params_),  \
+				  .extra = (extra_) })
+#define CONFIGURED	   slu_cuda_touch_configured(a, b, c, d)
+#define ELEMENTS(n, bytes) slu_cuda_touch_product(n, bytes)
 
-#define SLU_GATED(name, stream, writes, ...) \
-	GATED(name, stream, writes, 0, flight_wait(device_), , __VA_ARGS__)
-#define SLU_GATED_WAITS(name, stream, writes, ...) \
-	GATED(name, stream, writes, 0, host_calls_wait(device_, stream), , __VA_ARGS__)
+#define SLU_GATED(name, stream, touches, ...) \
+	GATED(name, stream, touches, 0, flight_wait(device_), , __VA_ARGS__)
+#define SLU_GATED_WAITS(name, stream, touches, ...) \
+	GATED(name, stream, touches, 0, host_calls_wait(device_, stream), , __VA_ARGS__)
 #define SEEN(address) slu_cuda_query_host_sees(address)
-#define SLU_GATED_SEEN(name, stream, is_seen, writes, ...)          \
-	GATED(name, stream, writes, 0,                              \
+#define SLU_GATED_SEEN(name, stream, is_seen, touches, ...)         \
+	GATED(name, stream, touches, 0,                             \
 	      device_has_host_calls(device_) && (is_seen)           \
 		      ? slu_cuda_gate_wait_outside(device_, stream) \
 		      : flight_wait(device_),                       \
@@ -150,8 +157,8 @@ static inline void launch_note(struct slu_cuda_device *device, CUstream stream)
 	if (!slu_cuda_graphmem_prepare(device_, a, stream, &graph_bytes_)) { \
 		return CUDA_ERROR_OUT_OF_MEMORY;                             \
 	}
-#define SLU_GATED_GRAPH(name, stream, writes, ...)                       \
-	GATED(name, stream, writes, graph_bytes_, GRAPH_PREPARE(stream), \
+#define SLU_GATED_GRAPH(name, stream, touches, ...)                       \
+	GATED(name, stream, touches, graph_bytes_, GRAPH_PREPARE(stream), \
 	      slu_cuda_graphmem_launched(device_, a, graph_bytes_, result_), __VA_ARGS__)
 #include "cuda/gated.def"
 
