@@ -122,6 +122,13 @@ static enum slu_hashing hashing_of(const char *word)
 	return strcmp(word, "always") ? SLU_HASHING_AUTO : SLU_HASHING_ALWAYS;
 }
 
+static enum slu_predicting predicting_of(const char *word)
+{
+	if (!strcmp(word, "off"))
+		return SLU_PREDICTING_OFF;
+	return strcmp(word, "auto") ? SLU_PREDICTING_WRITES : SLU_PREDICTING_EARLY;
+}
+
 static void session_welcome(struct slu_session *session, int status, const char *why)
 {
 	struct slu_server *server = session->server;
@@ -143,7 +150,7 @@ static void session_welcome(struct slu_session *session, int status, const char 
 		m.welcome.run_without_daemon = !strcmp(own.on_daemon_loss, "run");
 		m.welcome.checksum_moves = own.checksum_moves;
 		m.welcome.hash_clean = (uint8_t)hashing_of(own.hash_clean);
-		m.welcome.predict = !strcmp(own.predict, "auto");
+		m.welcome.predict = (uint8_t)predicting_of(own.predict);
 		m.welcome.exportable = own.exportable;
 		m.welcome.allow_mapped = slu_config_may_map(&own);
 		m.welcome.beyond_bytes = own_beyond_bytes(server, &own);
