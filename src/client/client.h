@@ -232,7 +232,7 @@ static inline void slu_client_leave(void)
 
 /*
  * Early start: in a turn whose units still come in, a call that touches only @units passes as soon
- * as these are present (docs/protocol.md, rule 45). The same unit may be named twice. The front end
+ * as these are present (docs/protocol.md, rule 49). The same unit may be named twice. The front end
  * keeps the units from being freed during this call; it does not wait. Where some are absent they
  * come in first; the front end calls slu_client_early_wait() with the ticket and tries again.
  *

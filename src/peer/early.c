@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Modes ALL and MAPPED: calls pass before all units of the turn are present (rule 45). A call whose
+ * Modes ALL and MAPPED: calls pass before all units of the turn are present (rule 49). A call whose
  * touch set is proven names all units that it may touch. When these are present it passes, while
  * the others still come in.
  *

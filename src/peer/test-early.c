@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Calls that pass before all units of a turn are present: rule 45. */
+/* Calls that pass before all units of a turn are present: rule 49. */
 
 #include "peer/test-fixture.h"
 

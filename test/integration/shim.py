@@ -42,6 +42,11 @@ def every_scene_is_right_while_everything_moves_between_two_calls():
         run_each(w, {"SLUICE_SEED": s.seed(7), "LD_PRELOAD": SHIM, "SLUICE_TORTURE": 1}, sluice=False)
 
 
+def every_scene_is_right_when_calls_start_early_and_end_the_turn():
+    with s.World("shim-early", memory=32 * s.MIB, softgpu=SMALL) as w:
+        run_each(w, {"SLUICE_SEED": s.seed(7), "LD_PRELOAD": SHIM, "SLUICE_TORTURE": "early"}, sluice=False)
+
+
 def every_scene_is_right_beside_programs_that_do_not_fit():
     with s.World("shim-beside", memory=24 * s.MIB, settings=SETTINGS, softgpu=SMALL) as w:
         w.start_daemon()
@@ -225,6 +230,7 @@ def a_program_that_does_nothing_gives_its_turn_away():
 s.main(every_scene_is_as_with_the_driver_alone,
        every_scene_is_right_without_a_daemon,
        every_scene_is_right_while_everything_moves_between_two_calls,
+       every_scene_is_right_when_calls_start_early_and_end_the_turn,
        every_scene_is_right_beside_programs_that_do_not_fit,
        a_program_larger_than_the_device_runs_with_mapped_memory,
        nothing_is_said_to_the_daemon_while_credit_lasts,
