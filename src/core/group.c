@@ -105,6 +105,7 @@ void slu_core_group_free(struct slu_core *core, struct slu_core_group *group)
 	slu_core_group_count(core, group);
 	slu_core_group_want(core, group, false);
 	slu_core_timeline_drop(core, group);
+	core->n_entered++;
 	TAILQ_REMOVE(&core->groups, group, link);
 	LIST_REMOVE(group, index_link);
 	core->n_groups--;

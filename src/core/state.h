@@ -68,7 +68,7 @@ struct slu_core {
 	uint64_t deadline_ns;
 	uint64_t n_epochs; /* handed out so far */
 	uint64_t n_orders;
-	uint64_t n_entered; /* changes of groups' states; tells that lists of groups are old */
+	uint64_t n_entered; /* changes of states, and groups that went: lists of groups are old */
 
 	struct slu_core_clients clients;
 	struct slu_core_groups groups;
