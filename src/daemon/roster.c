@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/util.h"
 #include "daemon/lockfile.h"
 #include "daemon/roster.h"
 #include "wire/path.h"
@@ -42,6 +43,7 @@ struct slu_roster {
 	int fd; /* holds the lock */
 	struct file *file;
 	unsigned n_lines;
+	int free; /* no slot before it is free */
 };
 
 static uint64_t copy_checksum(uint64_t number, const struct slu_roster_line *line)
@@ -238,13 +240,12 @@ unsigned slu_roster_n_lines(const struct slu_roster *roster)
 int slu_roster_put(struct slu_roster *roster, int *slot, const struct slu_roster_line *line)
 {
 	if (*slot < 0) {
-		int s = 0;
-
-		while (s < SLU_ROSTER_LINES_MAX && slu_roster_get(roster, s, NULL))
-			s++;
-		if (s == SLU_ROSTER_LINES_MAX)
+		while (roster->free < SLU_ROSTER_LINES_MAX &&
+		       slu_roster_get(roster, roster->free, NULL))
+			roster->free++;
+		if (roster->free == SLU_ROSTER_LINES_MAX)
 			return SLU_ROSTER_E_FULL;
-		*slot = s;
+		*slot = roster->free++;
 		roster->n_lines++;
 	}
 	write_line(roster->file->lines[*slot], line);
@@ -259,4 +260,5 @@ void slu_roster_drop(struct slu_roster *roster, int slot)
 		return;
 	write_line(roster->file->lines[slot], &none);
 	roster->n_lines--;
+	roster->free = SLU_MIN(roster->free, slot);
 }
