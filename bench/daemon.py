@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The daemon alone, with 10 to 300 programs (more by SLUICE_PROGRAMS): what a message, a status and a program cost, and how that grows."""
+"""The daemon alone, with 10 to 1,000 programs (others by SLUICE_PROGRAMS): what a message, a status and a program cost, and how that grows."""
 
 import ctypes
 import fcntl
@@ -24,7 +24,7 @@ from sluice import MIB, scaled, wait_until
 PR_SET_PDEATHSIG = 1
 libc = ctypes.CDLL(None)
 
-SIZES = [int(n) for n in os.environ.get("SLUICE_PROGRAMS", "10 100 300").split()]
+SIZES = [int(n) for n in os.environ.get("SLUICE_PROGRAMS", "10 100 1000").split()]
 MESSAGES = scaled("SLUICE_MESSAGES", 1000000) // len(SIZES)
 STATUSES, WAITS, ASKERS = 50, scaled("SLUICE_WAITS", 2000), 6
 SETTINGS = {"daemon.sessions_max": 4096, "daemon.user_sessions_max": 4096, "daemon.user_programs_max": 1024,

@@ -24,6 +24,35 @@ static void check_roster(const struct slu_core_client *client)
 		       client->seats[i].account.charge_bytes);
 }
 
+/* The lists by which a step finds what it must look at have all of it. */
+static void check_lists(const struct slu_core *core)
+{
+	const struct slu_core_client *client;
+	const struct slu_core_group *group;
+	size_t n_groups = 0, n_orphans = 0, n_unstaged = 0;
+
+	TAILQ_FOREACH (group, &core->active, state_link) {
+		assert(group->state != SLU_CORE_IDLE);
+		n_groups++;
+	}
+	TAILQ_FOREACH (group, &core->idle, state_link) {
+		assert(group->state == SLU_CORE_IDLE && !group->is_wanting);
+		n_groups++;
+	}
+	assert(n_groups == core->n_groups);
+	TAILQ_FOREACH (client, &core->clients, link) {
+		n_orphans += client->standing == SLU_CORE_ORPHAN;
+		n_unstaged += client->is_unstaged;
+		assert(client->is_unstaged == (slu_core_client_is_joined(client) &&
+					       !client->never_pins && !client->staging_bytes));
+		assert(!client->backing_want_bytes || core->is_asked_for_backing);
+		assert(!client->group->is_parked || core->has_parked);
+		assert(!client->run || core->has_split);
+	}
+	assert(n_orphans == core->n_orphans);
+	assert(n_unstaged == core->n_unstaged);
+}
+
 void slu_core_check(const struct slu_core *core)
 {
 	const struct slu_core_client *client;
@@ -44,6 +73,7 @@ void slu_core_check(const struct slu_core *core)
 		assert(!TAILQ_EMPTY(&group->members));
 		slu_core_group_check(group);
 	}
+	check_lists(core);
 	assert(n_clients == core->n_clients);
 	assert(n_groups == core->n_groups);
 	assert(n_groups + core->n_spare_groups >= n_clients);

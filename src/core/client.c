@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/util.h"
 #include "core/client.h"
+#include "core/credit/staging.h"
 #include "core/fit/balance.h"
 #include "core/group.h"
 #include "core/state.h"
@@ -63,6 +64,7 @@ int slu_core_client_new(struct slu_core *core, uint64_t id, uint64_t group_id, u
 	client->id = id;
 	client->group = group;
 	client->standing = SLU_CORE_ORPHAN;
+	core->n_orphans++;
 	slu_core_account_init(&client->pinned, &core->pinned, client, NULL);
 	slu_core_account_init(&client->pageable, &core->pageable, client, NULL);
 	slu_core_account_init(&client->disk, &core->disk, client, NULL);
@@ -86,6 +88,7 @@ void slu_core_client_free(struct slu_core *core, struct slu_core_client *client)
 		slu_core_capacity_departed(&core->devices[client->seats[i].device]->capacity,
 					   core->now_ns);
 	}
+	slu_core_staging_note(core, client, true);
 	slu_core_account_deinit(&client->pinned);
 	slu_core_account_deinit(&client->pageable);
 	slu_core_account_deinit(&client->disk);
@@ -93,6 +96,7 @@ void slu_core_client_free(struct slu_core *core, struct slu_core_client *client)
 	LIST_REMOVE(client, index_link);
 	TAILQ_REMOVE(&group->members, client, member_link);
 	core->n_clients--;
+	core->n_orphans -= client->standing == SLU_CORE_ORPHAN;
 	slu_core_user_give(core, client->user);
 	free(client);
 	if (TAILQ_EMPTY(&group->members))

@@ -33,6 +33,8 @@ struct slu_core_client {
 	TAILQ_ENTRY(slu_core_client) link;
 	TAILQ_ENTRY(slu_core_client) member_link;
 	LIST_ENTRY(slu_core_client) index_link;
+	TAILQ_ENTRY(slu_core_client) unstaged_link;
+	bool is_unstaged; /* in core->unstaged */
 	uint64_t id;
 	struct slu_core_group *group;
 	struct slu_core_user *user;

@@ -92,6 +92,10 @@ int slu_core_new(const struct slu_core_config *config, uint64_t now_ns, struct s
 	core->deadline_ns = SLU_CORE_NEVER;
 	TAILQ_INIT(&core->clients);
 	TAILQ_INIT(&core->groups);
+	TAILQ_INIT(&core->unstaged);
+	TAILQ_INIT(&core->active);
+	TAILQ_INIT(&core->idle);
+	TAILQ_INIT(&core->changed);
 	TAILQ_INIT(&core->spare_groups);
 	TAILQ_INIT(&core->users);
 	LIST_INIT(&core->quotas);
@@ -246,6 +250,7 @@ int slu_core_park(struct slu_core *core, uint64_t now_ns, uint64_t group_id, boo
 	if (!group)
 		return slu_error(-ENOENT);
 	group->is_parked = parked;
+	core->has_parked |= parked;
 	group->is_next = false;
 	group->why = (struct slu_core_why){ parked ? SLU_CORE_WHY_PARKED : SLU_CORE_WHY_NOTHING };
 	return 0;
@@ -286,6 +291,8 @@ static void modes_refresh(struct slu_core *core)
 {
 	struct slu_core_client *client;
 
+	if (!core->has_mappers)
+		return;
 	TAILQ_FOREACH (client, &core->clients, link)
 		for (unsigned i = 0; i < client->n_seats; i++) {
 			struct slu_core_seat *seat = &client->seats[i];
@@ -300,27 +307,29 @@ static void modes_refresh(struct slu_core *core)
 		}
 }
 
-static void silence_report(struct slu_core *core, struct slu_core_account *account)
+static void silence_report(struct slu_core *core, const struct slu_core_capacity *capacity)
 {
+	struct slu_core_account *account;
 	char span[SLU_SIZE_STRING_MAX];
 
-	if (account->is_reported_silent || !slu_core_is_silent(core, account))
-		return;
-	account->is_reported_silent = true;
-	slu_core_report(core, account->client->id, "%s is silent: a limit is unanswered for %s",
-			account->client->name,
-			slu_size_format_time(span, core->now_ns - account->sent_ns));
+	TAILQ_FOREACH (account, &capacity->pending, pending_link) {
+		if (account->is_reported_silent || !slu_core_is_silent(core, account))
+			continue;
+		account->is_reported_silent = true;
+		slu_core_report(core, account->client->id,
+				"%s is silent: a limit is unanswered for %s", account->client->name,
+				slu_size_format_time(span, core->now_ns - account->sent_ns));
+	}
 }
 
 void slu_core_step(struct slu_core *core, uint64_t now_ns)
 {
 	struct slu_core_group *group;
-	struct slu_core_client *client;
 
 	slu_core_set_now(core, now_ns);
 	core->deadline_ns = SLU_CORE_NEVER;
 	capacities_rise(core);
-	TAILQ_FOREACH (group, &core->groups, link)
+	TAILQ_FOREACH (group, &core->active, state_link)
 		slu_core_turns_complete(core, group);
 	modes_refresh(core);
 	slu_core_staging_grant(core);
@@ -331,13 +340,11 @@ void slu_core_step(struct slu_core *core, uint64_t now_ns)
 	slu_core_pinned(core);
 	slu_core_backing_serve(core);
 	slu_core_shift(core);
-	TAILQ_FOREACH (client, &core->clients, link) {
-		for (unsigned i = 0; i < client->n_seats; i++)
-			silence_report(core, &client->seats[i].account);
-		silence_report(core, &client->pinned);
-		silence_report(core, &client->pageable);
-		silence_report(core, &client->disk);
-	}
+	for (unsigned d = 0; d < core->n_devices; d++)
+		silence_report(core, &core->devices[d]->capacity);
+	silence_report(core, &core->pinned);
+	silence_report(core, &core->pageable);
+	silence_report(core, &core->disk);
 	expect_rise(core);
 #ifndef NDEBUG
 	slu_core_check(core);

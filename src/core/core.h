@@ -326,14 +326,18 @@ void slu_core_view_backing(const struct slu_core *core, struct slu_core_budget_v
 void slu_core_view_device(const struct slu_core *core, unsigned device,
 			  struct slu_core_device_view *ret_view);
 
+/* What outsiders and contexts have of a device. Costs less than a view. */
+uint64_t slu_core_view_elsewhere_bytes(const struct slu_core *core, unsigned device);
+
 /* Return: false if there is none of that id. */
 bool slu_core_view_client_of(const struct slu_core *core, uint64_t client,
 			     struct slu_core_client_view *ret_view);
 bool slu_core_view_group_of(const struct slu_core *core, uint64_t group,
 			    struct slu_core_group_view *ret_view);
 
-/* IDLE if there is no such group. Costs less than a view. */
-enum slu_core_state slu_core_group_state(const struct slu_core *core, uint64_t group);
+/* A group whose state changed since it was taken last. Return: false if there is none. */
+bool slu_core_take_changed(struct slu_core *core, uint64_t *ret_group,
+			   enum slu_core_state *ret_state);
 
 /* Iterate: *cursor starts at 0, and nobody comes or goes meanwhile. Return: false at the end. */
 bool slu_core_view_client(const struct slu_core *core, size_t *cursor,
@@ -356,7 +360,7 @@ struct slu_core_turn_view {
  * The timeline of a device as the last step made it: groups that have a turn, then those that wait
  * in the order of their turns, then the others, the longest idle last. Iterates like the views.
  */
-bool slu_core_timeline(const struct slu_core *core, unsigned device, size_t *cursor,
+bool slu_core_timeline(struct slu_core *core, unsigned device, size_t *cursor,
 		       struct slu_core_turn_view *ret_turn);
 
 /*

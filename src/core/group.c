@@ -92,6 +92,7 @@ struct slu_core_group *slu_core_group_new(struct slu_core *core, uint64_t id)
 	slu_core_patience_init(&group->patience);
 	TAILQ_INIT(&group->members);
 	TAILQ_INSERT_TAIL(&core->groups, group, link);
+	TAILQ_INSERT_HEAD(&core->idle, group, state_link);
 	LIST_INSERT_HEAD(&core->groups_by_id[id % SLU_CORE_BUCKETS], group, index_link);
 	core->n_groups++;
 	return group;
@@ -107,6 +108,12 @@ void slu_core_group_free(struct slu_core *core, struct slu_core_group *group)
 	slu_core_timeline_drop(core, group);
 	core->n_entered++;
 	TAILQ_REMOVE(&core->groups, group, link);
+	if (group->state == SLU_CORE_IDLE)
+		TAILQ_REMOVE(&core->idle, group, state_link);
+	else
+		TAILQ_REMOVE(&core->active, group, state_link);
+	if (group->is_changed)
+		TAILQ_REMOVE(&core->changed, group, change_link);
 	LIST_REMOVE(group, index_link);
 	core->n_groups--;
 	TAILQ_INSERT_HEAD(&core->spare_groups, group, link);
@@ -179,9 +186,8 @@ static size_t n_equals(const struct slu_core *core, const struct slu_core_group 
 
 	if (spent != SLU_CORE_SPENT_WAITING || !core->policy->has_levels)
 		return n;
-	TAILQ_FOREACH (other, &core->groups, link)
-		n += other != group && other->level == group->level &&
-		     other->state != SLU_CORE_IDLE && !other->is_idle &&
+	TAILQ_FOREACH (other, &core->active, state_link)
+		n += other != group && other->level == group->level && !other->is_idle &&
 		     !slu_core_group_is_held(other);
 	return n;
 }
@@ -268,6 +274,38 @@ uint64_t slu_core_group_change_ns(const struct slu_core *core, const struct slu_
 		core->policy->change_ns(group, spent, n_equals(core, group, spent), &core->config));
 }
 
+static void group_relist(struct slu_core *core, struct slu_core_group *group,
+			 enum slu_core_state state)
+{
+	bool was_idle = group->state == SLU_CORE_IDLE, is_idle = state == SLU_CORE_IDLE;
+
+	if (is_idle && !was_idle) {
+		TAILQ_REMOVE(&core->active, group, state_link);
+		TAILQ_INSERT_HEAD(&core->idle, group, state_link);
+	} else if (was_idle && !is_idle) {
+		TAILQ_REMOVE(&core->idle, group, state_link);
+		TAILQ_INSERT_TAIL(&core->active, group, state_link);
+	}
+	if (group->is_changed)
+		return;
+	group->is_changed = true;
+	TAILQ_INSERT_TAIL(&core->changed, group, change_link);
+}
+
+bool slu_core_take_changed(struct slu_core *core, uint64_t *ret_group,
+			   enum slu_core_state *ret_state)
+{
+	struct slu_core_group *group = TAILQ_FIRST(&core->changed);
+
+	if (!group)
+		return false;
+	TAILQ_REMOVE(&core->changed, group, change_link);
+	group->is_changed = false;
+	*ret_group = group->id;
+	*ret_state = group->state;
+	return true;
+}
+
 void slu_core_group_enter(struct slu_core *core, struct slu_core_group *group,
 			  enum slu_core_state state)
 {
@@ -282,6 +320,7 @@ void slu_core_group_enter(struct slu_core *core, struct slu_core_group *group,
 		group->order = ++core->n_orders;
 	if (state != SLU_CORE_WAITING)
 		group->why = (struct slu_core_why){};
+	group_relist(core, group, state);
 	group->state = state;
 	group->since_ns = core->now_ns;
 	core->n_entered++;

@@ -53,6 +53,8 @@ struct slu_core_why {
 
 struct slu_core_group {
 	TAILQ_ENTRY(slu_core_group) link;
+	TAILQ_ENTRY(slu_core_group) state_link; /* of core->active or core->idle */
+	TAILQ_ENTRY(slu_core_group) change_link;
 	LIST_ENTRY(slu_core_group) index_link;
 	struct slu_core_clients members;
 	uint64_t id;
@@ -73,6 +75,7 @@ struct slu_core_group {
 	uint64_t pause_ns; /* how long it rested last, after a turn */
 	unsigned n_cut;	   /* turns in a row that ended soon after they began (expiry.h) */
 
+	bool is_changed; /* its state: in core->changed */
 	bool is_wanting; /* a joined member wants to run; the policy was told */
 	bool is_idle;	 /* no device progress, or blocked by the host */
 	bool is_lacking; /* RUNNING, and every seat that wants to run waits for bytes */

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/util.h"
+#include "core/credit/staging.h"
 #include "core/fit/plan.h"
 #include "core/group.h"
 #include "core/sched/admit.h"
@@ -170,6 +171,7 @@ static void take_seats(struct slu_core *core, struct slu_core_client *client,
 
 		seat->mode = (enum slu_mode)reported->mode;
 		seat->maps_if_larger = join->maps_if_larger && seat->mode == SLU_MODE_MAPPED;
+		core->has_mappers |= seat->maps_if_larger;
 		client->never_pins &= reported->never_pins != 0;
 		client->pins_copies |= reported->pins_copies != 0;
 		slu_core_account_report(&seat->account, reported->held_bytes,
@@ -276,10 +278,12 @@ int slu_core_hello(struct slu_core *core, uint64_t now_ns, const struct slu_core
 	slu_core_queue_forget(&core->queue, client->id);
 	slu_core_client_rename(client, join->name);
 	client_remember(client, is_new, &before);
+	core->n_orphans -= client->standing == SLU_CORE_ORPHAN;
 	client->standing = SLU_CORE_JOINED;
 	client_steer(core, client, join->priority, join->expect_ns);
 	take_seats(core, client, join, &before);
 	take_turns(core, client, join, &before);
+	slu_core_staging_note(core, client, false);
 	slu_core_turns_update(core, client->group);
 	slu_core_send_roster(core, client);
 	return 0;
@@ -337,6 +341,7 @@ void slu_core_lost(struct slu_core *core, uint64_t now_ns, uint64_t client_id)
 		return;
 	slu_core_queue_forget(&core->queue, client->id);
 	client->standing = SLU_CORE_LOST;
+	slu_core_staging_note(core, client, false);
 	client->backing_want_bytes = 0;
 	for (unsigned i = 0; i < client->n_seats; i++)
 		slu_core_account_void(&client->seats[i].account);
@@ -377,4 +382,5 @@ void slu_core_bound(struct slu_core *core, uint64_t now_ns, uint64_t client_id,
 	slu_core_set_now(core, now_ns);
 	if (client)
 		client->bounds = *bounds;
+	core->has_quotas = true; /* perhaps */
 }

@@ -52,7 +52,7 @@ static void note_progress(struct slu_core *core, const struct slu_core_account *
 	if (account->held_bytes >= held_before || held_before <= account->limit_bytes ||
 	    !account->seat)
 		return;
-	TAILQ_FOREACH (group, &core->groups, link)
+	TAILQ_FOREACH (group, &core->active, state_link)
 		if (group->state == SLU_CORE_FILLING &&
 		    slu_core_group_uses(group, account->seat->device))
 			slu_core_turns_progress(core, group);
@@ -117,6 +117,7 @@ static int on_want(struct slu_core *core, struct slu_core_client *client,
 
 	if (want->account.tier == SLU_TIER_PAGEABLE) {
 		client->backing_want_bytes = SLU_MIN(want->all_bytes, SLU_CORE_BYTES_MAX);
+		core->is_asked_for_backing = true;
 		client->backing_least_bytes = client->backing_want_bytes;
 		if (want->min_bytes && want->min_bytes < client->backing_want_bytes)
 			client->backing_least_bytes = want->min_bytes;

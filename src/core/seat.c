@@ -50,11 +50,13 @@ void slu_core_seat_want(struct slu_core_seat *seat, uint64_t now_ns,
 			const struct slu_msg_want *want)
 {
 	uint64_t before = slu_core_seat_beside_bytes(seat), need;
+	uint64_t before_bytes = seat->want.all_bytes;
 
 	seat->want = *want;
 	seat->is_denied = false;
 	seat->want.min_bytes = SLU_MIN(want->min_bytes, SLU_CORE_BYTES_MAX);
 	seat->want.all_bytes = SLU_MIN(want->all_bytes, SLU_CORE_BYTES_MAX);
+	seat->account.capacity->wanted_bytes += seat->want.all_bytes - before_bytes;
 	seat->want.working_bytes = SLU_MIN(want->working_bytes, seat->want.all_bytes);
 	seat->want.largest_bytes = SLU_MIN(want->largest_bytes, SLU_CORE_BYTES_MAX);
 	need = slu_core_seat_beside_bytes(seat);

@@ -39,6 +39,7 @@ struct slu_core_device {
 	struct slu_core_capacity capacity;
 	uint64_t grower;    /* the group that may allocate unmovable memory (sched/grow.h); or 0 */
 	uint64_t grower_ns; /* since then */
+	bool has_grown;	    /* unmovable memory has, of some seat; never false again */
 	uint64_t users_clock_ns; /* sched/users.h */
 	bool is_contested;	 /* in this step: programs take turns there (fit/pinned.h) */
 
@@ -72,6 +73,18 @@ struct slu_core {
 
 	struct slu_core_clients clients;
 	struct slu_core_groups groups;
+	/* a step looks at few programs, however many there are */
+	struct slu_core_clients unstaged; /* joined, and pinned memory for copies is due */
+	size_t n_unstaged;
+	struct slu_core_groups active;	/* not IDLE */
+	struct slu_core_groups idle;	/* the others, the longest idle last */
+	struct slu_core_groups changed; /* their state has, since somebody asked */
+	size_t n_orphans;		/* clients of that standing */
+	bool has_mappers;		/* a seat maps_if_larger; never false again */
+	bool has_split;			/* a client was split from its run; never false again */
+	bool has_quotas;		/* of time, perhaps; never false again */
+	bool has_parked;		/* some groups may be parked */
+	bool is_asked_for_backing;	/* some clients may want backing */
 	size_t n_clients, n_groups;
 	struct slu_core_client_bucket clients_by_id[SLU_CORE_BUCKETS];
 	struct slu_core_group_bucket groups_by_id[SLU_CORE_BUCKETS];
@@ -90,6 +103,7 @@ struct slu_core {
 	size_t n_opened, n_waiting, n_group_capacity;
 	struct slu_core_timeline_turn *timeline; /* of the last step */
 	size_t n_timeline;
+	size_t n_shown; /* … and the groups behind them, once somebody looks */
 	struct slu_core_victim *victims;
 	size_t n_victim_capacity;
 	bool is_in_grace;     /* at the last step: no new turn yet */

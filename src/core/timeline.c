@@ -10,29 +10,24 @@
 #include "core/sched/expiry.h"
 #include "core/sched/users.h"
 
-enum { SECTION_TURN, SECTION_WAITING, SECTION_IDLE, SECTION_HELD };
-
-static unsigned section_of(const struct slu_core_group *group)
-{
-	if (!slu_core_group_is_at_rest(group))
-		return SECTION_TURN;
-	if (slu_core_group_is_held(group))
-		return SECTION_HELD;
-	return group->state == SLU_CORE_WAITING ? SECTION_WAITING : SECTION_IDLE;
-}
-
 static bool runs_before(const struct slu_core *core, const struct slu_core_group *a,
 			const struct slu_core_group *b)
 {
-	unsigned x = section_of(a), y = section_of(b);
+	bool x = slu_core_group_is_at_rest(a), y = slu_core_group_is_at_rest(b);
 
 	if (x != y)
-		return x < y;
-	if (x == SECTION_TURN)
-		return a->granted_ns < b->granted_ns;
-	if (x == SECTION_WAITING)
-		return slu_core_users_precede(core, a, b);
-	return a->since_ns > b->since_ns;
+		return y;
+	return x ? slu_core_users_precede(core, a, b) : a->granted_ns < b->granted_ns;
+}
+
+/* Times are far below the half of all numbers, and so is the number of groups. */
+uint64_t slu_core_timeline_place(const struct slu_core_group *group)
+{
+	if (!slu_core_group_is_at_rest(group))
+		return group->place;
+	if (slu_core_group_is_held(group))
+		return UINT64_MAX - group->since_ns;
+	return group->state == SLU_CORE_IDLE ? UINT64_MAX / 2 - group->since_ns : group->place;
 }
 
 static void put(struct slu_core *core, struct slu_core_group *group)
@@ -149,9 +144,10 @@ void slu_core_timeline_make(struct slu_core *core)
 	struct slu_core_group *group;
 	struct horizon h;
 
-	core->n_timeline = 0;
-	TAILQ_FOREACH (group, &core->groups, link)
-		put(core, group);
+	core->n_timeline = core->n_shown = 0;
+	TAILQ_FOREACH (group, &core->active, state_link)
+		if (!slu_core_group_is_at_rest(group) || !slu_core_group_is_held(group))
+			put(core, group);
 	for (unsigned d = 0; d < core->n_devices; d++) {
 		const struct slu_core_group *next = slu_core_timeline_next(core, d);
 
@@ -161,13 +157,12 @@ void slu_core_timeline_make(struct slu_core *core)
 	}
 	for (size_t i = 0; i < core->n_timeline; i++) {
 		struct slu_core_timeline_turn *turn = &core->timeline[i];
-		unsigned section = section_of(turn->group);
 
 		turn->group->place = i;
-		if (section == SECTION_TURN)
-			foresee_holder(core, turn, &h);
-		else if (section == SECTION_WAITING)
+		if (slu_core_group_is_at_rest(turn->group))
 			foresee_waiter(core, turn, &h);
+		else
+			foresee_holder(core, turn, &h);
 	}
 }
 
@@ -179,6 +174,7 @@ void slu_core_timeline_drop(struct slu_core *core, const struct slu_core_group *
 		if (core->timeline[i].group != group)
 			core->timeline[n++] = core->timeline[i];
 	core->n_timeline = n;
+	core->n_shown = 0;
 }
 
 struct slu_core_group *slu_core_timeline_next(const struct slu_core *core, unsigned device)
@@ -189,10 +185,29 @@ struct slu_core_group *slu_core_timeline_next(const struct slu_core *core, unsig
 	return NULL;
 }
 
-bool slu_core_timeline(const struct slu_core *core, unsigned device, size_t *cursor,
+static void show(struct slu_core *core, struct slu_core_groups *groups, bool is_held)
+{
+	struct slu_core_group *group;
+
+	TAILQ_FOREACH (group, groups, state_link)
+		if (slu_core_group_is_at_rest(group) && slu_core_group_is_held(group) == is_held &&
+		    (group->state == SLU_CORE_IDLE || is_held))
+			core->timeline[core->n_shown++] = (struct slu_core_timeline_turn){
+				.group = group,
+				.start_ns = SLU_CORE_NEVER,
+			};
+}
+
+bool slu_core_timeline(struct slu_core *core, unsigned device, size_t *cursor,
 		       struct slu_core_turn_view *ret_turn)
 {
-	while (*cursor < core->n_timeline) {
+	if (!core->n_shown) {
+		core->n_shown = core->n_timeline;
+		show(core, &core->idle, false);
+		show(core, &core->active, true);
+		show(core, &core->idle, true);
+	}
+	while (*cursor < core->n_shown) {
 		const struct slu_core_timeline_turn *turn = &core->timeline[(*cursor)++];
 
 		if (!slu_core_group_uses(turn->group, device))

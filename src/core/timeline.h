@@ -30,8 +30,11 @@ struct slu_core_timeline_turn {
 	unsigned sure_percent;
 };
 
-/* The entries of this step, and the place of each group. */
+/* The entries of 1 and 2 in this step, and the place of each group there. */
 void slu_core_timeline_make(struct slu_core *core);
+
+/* The place of a group: of those in 3 it follows from the time since which they are idle. */
+uint64_t slu_core_timeline_place(const struct slu_core_group *group);
 
 /* Takes the group out of the list, before it is freed. */
 void slu_core_timeline_drop(struct slu_core *core, const struct slu_core_group *group);

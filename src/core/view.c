@@ -62,6 +62,13 @@ void slu_core_view_device(const struct slu_core *core, unsigned number,
 	slu_core_sharing_describe(core, number, ret_view->sharing, sizeof(ret_view->sharing));
 }
 
+uint64_t slu_core_view_elsewhere_bytes(const struct slu_core *core, unsigned device)
+{
+	const struct slu_core_capacity *capacity = &core->devices[device]->capacity;
+
+	return capacity->outsider_bytes + capacity->overhead_bytes;
+}
+
 static struct slu_core_account_view view_account(const struct slu_core_account *account)
 {
 	return (struct slu_core_account_view){
@@ -323,11 +330,4 @@ uint64_t slu_core_view_beyond_bytes(const struct slu_core *core)
 
 	/* one unit more than is mapped must be free (rule 11) */
 	return slu_sub_floor(bytes - bytes / 16, core->config.staging_bytes);
-}
-
-enum slu_core_state slu_core_group_state(const struct slu_core *core, uint64_t id)
-{
-	const struct slu_core_group *group = slu_core_group_find(core, id);
-
-	return group ? group->state : SLU_CORE_IDLE;
 }

@@ -69,10 +69,15 @@ static int carry_out(struct slu_server *server, uint64_t now_ns,
 
 static void observe_groups(struct slu_server *server, uint64_t now_ns)
 {
+	enum slu_core_state state;
 	struct slu_group *group;
+	uint64_t id;
 
-	LIST_FOREACH (group, &server->groups, entry)
-		slu_group_observe(group, now_ns, slu_core_group_state(server->core, group->id));
+	while (slu_core_take_changed(server->core, &id, &state)) {
+		group = slu_group_find(server, id);
+		if (group)
+			slu_group_observe(group, now_ns, state);
+	}
 }
 
 static int arm_deadline(struct slu_server *server, uint64_t now_ns)

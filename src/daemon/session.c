@@ -180,11 +180,10 @@ void slu_session_send_present(struct slu_session *session)
 	for (unsigned d = 0; program && d < program->n_devices; d++) {
 		struct slu_program_device *own = &program->devices[d];
 		struct slu_message m = { .present = { .device = (uint8_t)d } };
-		struct slu_core_device_view v;
 
-		slu_core_view_device(session->server->core, own->device->number, &v);
-		m.present.bytes = slu_sub_floor(own->device->total_bytes,
-						v.outsider_bytes + v.overhead_bytes);
+		m.present.bytes = slu_sub_floor(
+			own->device->total_bytes,
+			slu_core_view_elsewhere_bytes(session->server->core, own->device->number));
 		if (!own->hears_present || own->present_bytes == m.present.bytes)
 			continue;
 		own->present_bytes = m.present.bytes;

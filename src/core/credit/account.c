@@ -4,13 +4,34 @@
 #include "base/util.h"
 #include "core/credit/account.h"
 #include "core/credit/capacity.h"
+#include "core/seat.h"
 
 #define REFUSALS_MAX 6u /* how often the wait for the next refusal that counts doubles */
 
 static void set_charge(struct slu_core_account *account, uint64_t bytes)
 {
-	account->capacity->charge_bytes += bytes - account->charge_bytes;
+	struct slu_core_capacity *capacity = account->capacity;
+
+	if (bytes && !account->charge_bytes)
+		TAILQ_INSERT_TAIL(&capacity->charged, account, charged_link);
+	else if (!bytes && account->charge_bytes)
+		TAILQ_REMOVE(&capacity->charged, account, charged_link);
+	capacity->charge_bytes += bytes - account->charge_bytes;
 	account->charge_bytes = bytes;
+	if (bytes)
+		return;
+	/* a plan does not look at it again */
+	capacity->floors_bytes -= account->counted_floor_bytes;
+	account->counted_floor_bytes = 0;
+}
+
+static void set_pending(struct slu_core_account *account, bool is_pending)
+{
+	if (is_pending && !account->is_pending)
+		TAILQ_INSERT_TAIL(&account->capacity->pending, account, pending_link);
+	else if (!is_pending && account->is_pending)
+		TAILQ_REMOVE(&account->capacity->pending, account, pending_link);
+	account->is_pending = is_pending;
 }
 
 static void set_held(struct slu_core_account *account, uint64_t bytes)
@@ -47,7 +68,9 @@ void slu_core_account_deinit(struct slu_core_account *account)
 		return;
 	set_charge(account, 0);
 	set_held(account, 0);
-	account->capacity->floors_bytes -= account->counted_floor_bytes;
+	set_pending(account, false);
+	if (account->seat)
+		account->capacity->wanted_bytes -= account->seat->want.all_bytes;
 	TAILQ_REMOVE(&account->capacity->accounts, account, link);
 	account->capacity = NULL;
 }
@@ -90,7 +113,7 @@ void slu_core_account_report(struct slu_core_account *account, uint64_t held_byt
 	account->seq = 0;
 	account->raised_ns = 0;
 	account->pace = SLU_PACE_NONE;
-	account->is_pending = false;
+	set_pending(account, false);
 	account->is_final = false;
 	account->is_reported_silent = false;
 	account->is_stalled = false;
@@ -132,7 +155,7 @@ static void account_send(struct slu_core_account *account, uint64_t now_ns, uint
 	account->pace = pace;
 	account->seq++;
 	account->sent_ns = now_ns;
-	account->is_pending = true;
+	set_pending(account, true);
 	account->is_final = false;
 	account->is_reported_silent = false;
 	slu_core_account_check(account);
@@ -200,7 +223,7 @@ int slu_core_account_answer(struct slu_core_account *account, uint64_t now_ns,
 		return SLU_CORE_ACCOUNT_E_OLD;
 	}
 
-	account->is_pending = false;
+	set_pending(account, false);
 	account->is_reported_silent = false;
 	account->is_final = sums->is_final;
 	if (sums->refused_bytes)
@@ -219,7 +242,7 @@ void slu_core_account_void(struct slu_core_account *account)
 	account->limit_bytes = SLU_MIN(account->limit_bytes, account->held_bytes);
 	account->goal_bytes = account->limit_bytes;
 	account->pace = SLU_PACE_NONE;
-	account->is_pending = false;
+	set_pending(account, false);
 	account->is_reported_silent = false;
 	slu_core_account_check(account);
 }

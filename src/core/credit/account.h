@@ -47,6 +47,7 @@ struct slu_core_seat;
 
 struct slu_core_account {
 	TAILQ_ENTRY(slu_core_account) link;
+	TAILQ_ENTRY(slu_core_account) charged_link, pending_link;
 	struct slu_core_capacity *capacity; /* what it is charged to; NULL before init */
 	struct slu_core_client *client;
 	struct slu_core_seat *seat; /* of a device; NULL for pinned, backing and disk */

@@ -167,7 +167,7 @@ static bool take_slack(struct slu_core *core, const struct slu_core_client *aske
 	struct slu_core_account *account;
 	bool is_coming = false;
 
-	TAILQ_FOREACH (account, &capacity->accounts, link) {
+	TAILQ_FOREACH (account, &capacity->charged, charged_link) {
 		if (account->client == asker || !slu_core_client_is_joined(account->client))
 			continue;
 		if (is_bound && !shares_bound(asker, account->client, is_disk))
@@ -283,9 +283,14 @@ void slu_core_backing_serve(struct slu_core *core)
 {
 	struct slu_core_client *client;
 
-	TAILQ_FOREACH (client, &core->clients, link)
+	if (!core->is_asked_for_backing)
+		return;
+	core->is_asked_for_backing = false;
+	TAILQ_FOREACH (client, &core->clients, link) {
 		if (slu_core_client_is_joined(client) && client->backing_want_bytes &&
 		    !client->pageable.is_pending && !client->disk.is_pending &&
 		    !client_serve(core, client))
 			client->backing_want_bytes = 0;
+		core->is_asked_for_backing |= client->backing_want_bytes != 0;
+	}
 }

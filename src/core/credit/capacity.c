@@ -4,6 +4,7 @@
 #include "base/util.h"
 #include "core/credit/account.h"
 #include "core/credit/capacity.h"
+#include "core/seat.h"
 
 #define BACK_OFF_MAX 64u
 #define RISE_PARTS   16
@@ -23,6 +24,8 @@ void slu_core_capacity_init(struct slu_core_capacity *capacity, bool is_learned,
 		.back_off = 1,
 	};
 	TAILQ_INIT(&capacity->accounts);
+	TAILQ_INIT(&capacity->charged);
+	TAILQ_INIT(&capacity->pending);
 }
 
 void slu_core_capacity_deinit(struct slu_core_capacity *capacity)
@@ -175,15 +178,25 @@ void slu_core_capacity_departed(struct slu_core_capacity *capacity, uint64_t now
 void slu_core_capacity_check(const struct slu_core_capacity *capacity)
 {
 	const struct slu_core_account *account;
-	uint64_t charge = 0, held = 0;
+	uint64_t charge = 0, held = 0, wanted = 0;
+	size_t n_charged = 0, n_pending = 0;
 
+	TAILQ_FOREACH (account, &capacity->charged, charged_link)
+		n_charged++;
+	TAILQ_FOREACH (account, &capacity->pending, pending_link)
+		n_pending++;
 	TAILQ_FOREACH (account, &capacity->accounts, link) {
 		slu_core_account_check(account);
+		n_charged -= account->charge_bytes != 0;
+		n_pending -= account->is_pending;
 		charge += account->charge_bytes;
 		held += account->held_bytes;
+		wanted += account->seat ? account->seat->want.all_bytes : 0;
 	}
 	assert(charge == capacity->charge_bytes);
 	assert(held == capacity->held_bytes);
+	assert(wanted == capacity->wanted_bytes);
+	assert(!n_charged && !n_pending);
 	assert(capacity->back_off >= 1 && capacity->back_off <= BACK_OFF_MAX);
 	assert(capacity->sure_bytes <= capacity->estimate_bytes);
 	assert(capacity->is_learned || capacity->estimate_bytes == capacity->usable_bytes);

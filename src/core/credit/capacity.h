@@ -59,6 +59,9 @@ struct slu_core_capacity {
 	uint64_t n_refusals;
 	bool is_lacking; /* a group lacks bytes here in this step */
 	struct slu_core_accounts accounts;
+	struct slu_core_accounts charged; /* of these: with a charge */
+	struct slu_core_accounts pending; /* … whose last LIMIT is unanswered */
+	uint64_t wanted_bytes;		  /* sum of what the seats want in all */
 };
 
 void slu_core_capacity_init(struct slu_core_capacity *capacity, bool is_learned,

@@ -9,6 +9,9 @@
 
 #include "core/state.h"
 
+/* Call it when chunks may be due to the client, or no longer. @is_gone: it is about to be freed. */
+void slu_core_staging_note(struct slu_core *core, struct slu_core_client *client, bool is_gone);
+
 /* Grants chunks to clients that have none. Call it before admission uses the rest of the budget. */
 void slu_core_staging_grant(struct slu_core *core);
 

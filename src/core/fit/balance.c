@@ -206,7 +206,7 @@ static void cancel_ahead(struct balance *b, const struct slu_core_account *excep
 {
 	struct slu_core_account *account;
 
-	TAILQ_FOREACH (account, &b->capacity->accounts, link)
+	TAILQ_FOREACH (account, &b->capacity->charged, charged_link)
 		if (account != except && fetches_ahead(account) && !account->is_pending)
 			slu_core_send_raise(b->core, account, account->limit_bytes,
 					    account->goal_bytes, SLU_PACE_NONE,
@@ -270,7 +270,7 @@ static int64_t coming_bytes(const struct balance *b)
 	const struct slu_core_account *account;
 	int64_t coming = 0;
 
-	TAILQ_FOREACH (account, &b->capacity->accounts, link)
+	TAILQ_FOREACH (account, &b->capacity->charged, charged_link)
 		if (slu_core_client_is_joined(account->client) && !account->is_final &&
 		    !account->is_stalled && !slu_core_is_silent(b->core, account))
 			coming += (int64_t)(account->charge_bytes - account->limit_bytes);
@@ -285,7 +285,7 @@ static struct slu_core_group *mover_out(const struct balance *b)
 
 	if (b->device == SLU_CORE_PLAN_PINNED)
 		return NULL;
-	TAILQ_FOREACH (account, &b->capacity->accounts, link)
+	TAILQ_FOREACH (account, &b->capacity->charged, charged_link)
 		if (slu_core_client_is_joined(account->client) && !account->is_final &&
 		    account->held_bytes > account->limit_bytes &&
 		    !slu_core_is_due(b->core, slu_core_after(account->moved_ns, span)))
@@ -345,7 +345,7 @@ static uint64_t user_part(struct balance *b)
 
 	TAILQ_FOREACH (user, &b->core->users, link)
 		share_of(b, user)->held_bytes = 0;
-	TAILQ_FOREACH (account, &b->capacity->accounts, link) {
+	TAILQ_FOREACH (account, &b->capacity->charged, charged_link) {
 		struct slu_core_user_share *share = share_of(b, account->client->user);
 
 		n += !share->held_bytes && account->held_bytes;
@@ -361,7 +361,7 @@ static size_t find_victims(struct balance *b)
 	struct slu_core_account *account;
 	size_t n = 0;
 
-	TAILQ_FOREACH (account, &b->capacity->accounts, link) {
+	TAILQ_FOREACH (account, &b->capacity->charged, charged_link) {
 		const struct slu_core_group *group = account->client->group;
 		bool is_idle = group->state == SLU_CORE_IDLE;
 		uint64_t to;
@@ -404,10 +404,11 @@ static size_t find_victims(struct balance *b)
 					: group->is_next		? RANK_NEXT
 					: slu_core_group_is_open(group) ? RANK_WINDOW
 									: RANK_WAITING,
-				.serves_ahead = b->next && group->place > b->next->place,
+				.serves_ahead =
+					b->next && slu_core_timeline_place(group) > b->next->place,
 				.is_within_part =
 					share_of(b, account->client->user)->held_bytes <= part,
-				.order = UINT64_MAX - group->place,
+				.order = UINT64_MAX - slu_core_timeline_place(group),
 				.to_bytes = to,
 			};
 	}
@@ -498,7 +499,11 @@ static void empty_parked(struct slu_core *core)
 {
 	struct slu_core_client *client;
 
+	if (!core->has_parked)
+		return;
+	core->has_parked = false;
 	TAILQ_FOREACH (client, &core->clients, link) {
+		core->has_parked |= client->group->is_parked;
 		if (!client->group->is_parked || !slu_core_client_is_joined(client) ||
 		    !slu_core_group_is_at_rest(client->group))
 			continue;

@@ -13,22 +13,20 @@
 /* Whether programs take turns there: together they have more than the device holds. */
 static bool is_contested(const struct slu_core *core, unsigned device)
 {
+	const struct slu_core_capacity *capacity = &core->devices[device]->capacity;
+	const struct slu_core_account *account;
 	const struct slu_core_group *first = NULL;
-	const struct slu_core_client *client;
-	bool is_shared = false;
-	uint64_t bytes = 0;
 
-	TAILQ_FOREACH (client, &core->clients, link)
-		for (unsigned i = 0; i < client->n_seats; i++) {
-			const struct slu_core_seat *seat = &client->seats[i];
-
-			if (seat->device != device || !seat->want.all_bytes)
-				continue;
-			bytes += seat->want.all_bytes;
-			is_shared |= first && first != client->group;
-			first = client->group;
-		}
-	return is_shared && bytes > slu_core_capacity_bytes(&core->devices[device]->capacity);
+	if (capacity->wanted_bytes <= slu_core_capacity_bytes(capacity))
+		return false;
+	TAILQ_FOREACH (account, &capacity->accounts, link) {
+		if (!account->seat->want.all_bytes)
+			continue;
+		if (first && first != account->client->group)
+			return true;
+		first = account->client->group;
+	}
+	return false;
 }
 
 /* The host copies of a client that are worth pinning. Memory that cannot move has none. */
@@ -80,14 +78,7 @@ static bool may_give(const struct slu_core_client *client)
 /* What staging lacks because of copies. */
 static uint64_t staging_lack(const struct slu_core *core)
 {
-	const struct slu_core_client *client;
-	uint64_t bytes = 0;
-
-	TAILQ_FOREACH (client, &core->clients, link)
-		if (slu_core_client_is_joined(client) && !client->never_pins &&
-		    !client->staging_bytes)
-			bytes += core->config.staging_bytes;
-	return bytes;
+	return core->n_unstaged * core->config.staging_bytes;
 }
 
 /* What open groups still lack for MAPPED. */
@@ -96,23 +87,24 @@ static uint64_t mapped_lack(const struct slu_core *core)
 	const struct slu_core_client *client;
 	uint64_t bytes = 0;
 
-	TAILQ_FOREACH (client, &core->clients, link)
-		if (slu_core_client_is_joined(client) && slu_core_group_is_open(client->group))
-			bytes += slu_sub_floor(client->pinned_goal_bytes,
-					       client->pinned.limit_bytes);
+	for (size_t i = 0; i < core->n_opened; i++)
+		TAILQ_FOREACH (client, &core->opened[i]->members, member_link)
+			if (slu_core_client_is_joined(client))
+				bytes += slu_sub_floor(client->pinned_goal_bytes,
+						       client->pinned.limit_bytes);
 	return bytes;
 }
 
 /* The bytes that lowerings on their way will free. */
 static uint64_t coming_bytes(struct slu_core *core)
 {
-	const struct slu_core_client *client;
+	const struct slu_core_account *account;
 	uint64_t bytes = 0;
 
-	TAILQ_FOREACH (client, &core->clients, link)
-		if (slu_core_client_is_joined(client) && !client->pinned.is_final &&
-		    !client->pinned.is_stalled && !slu_core_is_silent(core, &client->pinned))
-			bytes += client->pinned.charge_bytes - client->pinned.limit_bytes;
+	TAILQ_FOREACH (account, &core->pinned.charged, charged_link)
+		if (slu_core_client_is_joined(account->client) && !account->is_final &&
+		    !account->is_stalled && !slu_core_is_silent(core, account))
+			bytes += account->charge_bytes - account->limit_bytes;
 	return bytes;
 }
 
@@ -150,43 +142,65 @@ static void take_from(struct slu_core *core, struct slu_core_client *client, uin
 			    slu_size_format(size, bytes));
 }
 
-/*
- * Clients whose bytes come and go last by the timeline give up copies; with @is_rested only those
- * that rested for long.
- */
+/* The one whose bytes come and go last by the timeline; with @is_rested after a long rest. */
+static struct slu_core_client *giver_choose(struct slu_core *core, bool is_rested)
+{
+	struct slu_core_account *account;
+	struct slu_core_client *last = NULL;
+
+	TAILQ_FOREACH (account, &core->pinned.charged, charged_link) {
+		struct slu_core_client *client = account->client;
+
+		if (may_give(client) && (!is_rested || has_rested(core, client->group)) &&
+		    (!last || slu_core_timeline_place(client->group) >=
+				      slu_core_timeline_place(last->group)))
+			last = client;
+	}
+	return last;
+}
+
 static void take(struct slu_core *core, uint64_t lack_bytes, bool is_rested)
 {
 	struct slu_core_client *client;
 
-	for (size_t i = core->n_timeline; lack_bytes && i-- > 0;) {
-		struct slu_core_group *group = core->timeline[i].group;
+	while (lack_bytes && (client = giver_choose(core, is_rested)))
+		take_from(core, client, &lack_bytes);
+}
 
-		if (is_rested && !has_rested(core, group))
+/* Return: what the clients of @group still want; @spare_bytes becomes less by what they get. */
+static uint64_t give_group(struct slu_core *core, struct slu_core_group *group,
+			   uint64_t *spare_bytes)
+{
+	struct slu_core_client *client;
+	uint64_t wanted = 0;
+
+	TAILQ_FOREACH (client, &group->members, member_link) {
+		if (!may_get(core, client))
 			continue;
-		TAILQ_FOREACH_REVERSE(client, &group->members, slu_core_clients, member_link)
-		if (lack_bytes && may_give(client))
-			take_from(core, client, &lack_bytes);
+		*spare_bytes = give(core, client, *spare_bytes);
+		wanted += slu_sub_floor(others_bytes(client) + copies_bytes(core, client),
+					client->pinned.limit_bytes);
 	}
+	return wanted;
 }
 
 /*
- * In the order in which their bytes come and go.
+ * In the order in which their bytes come and go; not to groups that rested for long.
  *
  * Return: what clients still want.
  */
 static uint64_t give_all(struct slu_core *core, uint64_t spare_bytes)
 {
-	struct slu_core_client *client;
+	struct slu_core_group *group;
 	uint64_t wanted = 0;
 
 	for (size_t i = 0; i < core->n_timeline; i++)
-		TAILQ_FOREACH (client, &core->timeline[i].group->members, member_link) {
-			if (!may_get(core, client))
-				continue;
-			spare_bytes = give(core, client, spare_bytes);
-			wanted += slu_sub_floor(others_bytes(client) + copies_bytes(core, client),
-						client->pinned.limit_bytes);
-		}
+		wanted += give_group(core, core->timeline[i].group, &spare_bytes);
+	TAILQ_FOREACH (group, &core->idle, state_link) {
+		if (core->now_ns >= slu_core_after(group->since_ns, RESTED_NS))
+			break;
+		wanted += give_group(core, group, &spare_bytes);
+	}
 	return wanted;
 }
 

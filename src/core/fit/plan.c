@@ -29,13 +29,32 @@ static uint64_t floor_of(struct slu_core *core, const struct slu_core_account *a
 	return SLU_MIN(floor, account->charge_bytes);
 }
 
-static void forget_peak(struct slu_core *core, struct slu_core_seat *seat)
+static void forget_peaks(struct slu_core *core, struct slu_core_group *group)
 {
-	uint64_t need = slu_core_seat_beside_bytes(seat);
+	struct slu_core_client *client;
 
-	if (need < seat->peak_bytes &&
-	    slu_core_is_due(core, slu_core_after(seat->peak_ns, core->config.need_window_ns)))
-		seat->peak_bytes = need;
+	TAILQ_FOREACH (client, &group->members, member_link)
+		for (unsigned i = 0; i < client->n_seats; i++) {
+			struct slu_core_seat *seat = &client->seats[i];
+			uint64_t need = slu_core_seat_beside_bytes(seat);
+
+			if (need < seat->peak_bytes &&
+			    slu_core_is_due(core, slu_core_after(seat->peak_ns,
+								 core->config.need_window_ns)))
+				seat->peak_bytes = need;
+		}
+}
+
+/* Of idle groups only those count that may be united with others. */
+static void peaks_refresh(struct slu_core *core)
+{
+	struct slu_core_group *group;
+
+	TAILQ_FOREACH (group, &core->active, state_link)
+		forget_peaks(core, group);
+	if (core->has_split)
+		TAILQ_FOREACH (group, &core->idle, state_link)
+			forget_peaks(core, group);
 }
 
 static void floors_refresh(struct slu_core *core, struct slu_core_capacity *capacity)
@@ -43,9 +62,7 @@ static void floors_refresh(struct slu_core *core, struct slu_core_capacity *capa
 	struct slu_core_account *account;
 
 	capacity->floors_bytes = 0;
-	TAILQ_FOREACH (account, &capacity->accounts, link) {
-		if (account->seat)
-			forget_peak(core, account->seat);
+	TAILQ_FOREACH (account, &capacity->charged, charged_link) {
 		account->counted_floor_bytes = floor_of(core, account);
 		capacity->floors_bytes += account->counted_floor_bytes;
 	}
@@ -53,6 +70,7 @@ static void floors_refresh(struct slu_core *core, struct slu_core_capacity *capa
 
 void slu_core_plan_refresh(struct slu_core *core)
 {
+	peaks_refresh(core);
 	for (unsigned d = 0; d < core->n_devices; d++) {
 		floors_refresh(core, &core->devices[d]->capacity);
 		slu_core_reserve_find_needed(core, d);
@@ -66,7 +84,7 @@ static void forget_floors(struct slu_core *core, struct slu_core_capacity *capac
 {
 	struct slu_core_account *account;
 
-	TAILQ_FOREACH (account, &capacity->accounts, link)
+	TAILQ_FOREACH (account, &capacity->charged, charged_link)
 		if (may_leave(core, account)) {
 			capacity->floors_bytes -= account->counted_floor_bytes;
 			account->counted_floor_bytes = 0;

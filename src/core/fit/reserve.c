@@ -65,7 +65,7 @@ void slu_core_reserve_find_needed(struct slu_core *core, unsigned device)
 	capacity->needed_bytes = 0;
 	if (!capacity->reserve_bytes)
 		return;
-	TAILQ_FOREACH (group, &core->groups, link) {
+	TAILQ_FOREACH (group, &core->active, state_link) {
 		uint64_t others, bytes;
 
 		if (slu_core_group_is_at_rest(group) || !slu_core_group_uses(group, device))

@@ -6,6 +6,7 @@
 #include "core/credit/backing.h"
 #include "core/group.h"
 #include "core/send.h"
+#include "core/timeline.h"
 
 /* The host memory that the next group still lacks after it got all that is free. */
 static uint64_t raise_next(struct slu_core *core, struct slu_core_client *client)
@@ -31,7 +32,7 @@ static uint64_t coming_bytes(const struct slu_core *core)
 	const struct slu_core_account *backing;
 	uint64_t bytes = 0;
 
-	TAILQ_FOREACH (backing, &core->pageable.accounts, link)
+	TAILQ_FOREACH (backing, &core->pageable.charged, charged_link)
 		if (slu_core_client_is_joined(backing->client) && !backing->is_final)
 			bytes += backing->charge_bytes - backing->limit_bytes;
 	return bytes;
@@ -55,7 +56,7 @@ static bool may_go_down(struct slu_core *core, const struct slu_core_client *cli
 /* Whether @a runs later than @b, so that its backing goes first. */
 static bool goes_before(const struct slu_core_client *a, const struct slu_core_client *b)
 {
-	return a->group->place > b->group->place;
+	return slu_core_timeline_place(a->group) > slu_core_timeline_place(b->group);
 }
 
 static struct slu_core_client *find_victim(struct slu_core *core)
@@ -115,11 +116,13 @@ void slu_core_shift(struct slu_core *core)
 
 	if (!core->disk.usable_bytes)
 		return;
-	TAILQ_FOREACH (client, &core->clients, link) {
+	for (size_t i = 0; i < core->n_waiting; i++)
+		TAILQ_FOREACH (client, &core->waiting[i]->members, member_link)
+			lack += core->waiting[i]->is_next ? raise_next(core, client) : 0;
+	if (!lack)
+		return;
+	TAILQ_FOREACH (client, &core->clients, link)
 		client->is_passed_over = false;
-		if (client->group->is_next)
-			lack += raise_next(core, client);
-	}
 	lack = slu_sub_floor(lack, coming_bytes(core));
 	while (lack && (client = find_victim(core))) {
 		lack -= send_down(core, client, lack);

@@ -29,7 +29,7 @@ const struct slu_core_group *slu_core_shortage_keeper(const struct slu_core *cor
 			: &core->devices[shortage->device]->capacity;
 	const struct slu_core_account *account, *most = NULL;
 
-	TAILQ_FOREACH (account, &capacity->accounts, link)
+	TAILQ_FOREACH (account, &capacity->charged, charged_link)
 		if (account->client->group != asker &&
 		    (!most || account->counted_floor_bytes > most->counted_floor_bytes))
 			most = account;

@@ -66,7 +66,7 @@ void slu_core_admit_collect_open(struct slu_core *core)
 	struct slu_core_group *group;
 
 	core->n_opened = 0;
-	TAILQ_FOREACH (group, &core->groups, link)
+	TAILQ_FOREACH (group, &core->active, state_link)
 		if (slu_core_group_is_open(group))
 			waiting_insert(core, core->opened, &core->n_opened, group, is_older);
 }
@@ -77,7 +77,7 @@ static void collect_waiting(struct slu_core *core)
 	struct slu_core_group *group;
 
 	core->n_waiting = 0;
-	TAILQ_FOREACH (group, &core->groups, link)
+	TAILQ_FOREACH (group, &core->active, state_link)
 		if (group->state == SLU_CORE_WAITING && !slu_core_group_is_held(group))
 			waiting_insert(core, core->waiting, &core->n_waiting, group,
 				       slu_core_users_precede);
@@ -94,7 +94,7 @@ static bool has_waiting(const struct slu_core *core)
 {
 	const struct slu_core_group *group;
 
-	TAILQ_FOREACH (group, &core->groups, link)
+	TAILQ_FOREACH (group, &core->active, state_link)
 		if (group->state == SLU_CORE_WAITING && !slu_core_group_is_held(group))
 			return true;
 	return false;
@@ -108,12 +108,13 @@ static void close_open(struct slu_core *core, struct slu_core_group *group)
 
 static void look_at_deadlines(struct slu_core *core)
 {
-	struct slu_core_group *group;
+	struct slu_core_group *group, *next;
 	char span[SLU_SIZE_STRING_MAX], why[SLU_CORE_REASON_MAX];
 
-	TAILQ_FOREACH (group, &core->groups, link) {
+	for (group = TAILQ_FIRST(&core->active); group; group = next) {
 		const char *name = slu_core_group_name(group);
 
+		next = TAILQ_NEXT(group, state_link);
 		if (slu_core_group_is_open(group) && group->is_parked)
 			slu_core_turns_close(core, group, "%s is parked", name);
 		if (slu_core_group_is_open(group) && group->is_over_quota) {
@@ -132,13 +133,8 @@ static void look_at_deadlines(struct slu_core *core)
 
 static bool orphans_may_return(struct slu_core *core)
 {
-	const struct slu_core_client *client;
-
-	TAILQ_FOREACH (client, &core->clients, link)
-		if (client->standing == SLU_CORE_ORPHAN)
-			return !slu_core_is_due(
-				core, slu_core_after(core->started_ns, core->config.grace_ns));
-	return false;
+	return core->n_orphans &&
+	       !slu_core_is_due(core, slu_core_after(core->started_ns, core->config.grace_ns));
 }
 
 static int plan_open(struct slu_core *core, struct slu_core_group *plus, unsigned percent,
@@ -235,7 +231,7 @@ static const struct slu_core_group *group_drainer(const struct slu_core *core,
 {
 	const struct slu_core_group *group;
 
-	TAILQ_FOREACH (group, &core->groups, link)
+	TAILQ_FOREACH (group, &core->active, state_link)
 		if (group->state == SLU_CORE_DRAINING && !group->is_stuck &&
 		    slu_core_group_shares(group, asker))
 			return group;
@@ -348,10 +344,10 @@ static void count_all(struct slu_core *core)
 	bool is_waited = has_waiting(core);
 	struct slu_core_group *group;
 
-	TAILQ_FOREACH (group, &core->groups, link)
+	TAILQ_FOREACH (group, &core->active, state_link)
 		slu_core_group_count(core, group);
-	TAILQ_FOREACH (group, &core->groups, link)
-		if (is_waited && group->state != SLU_CORE_IDLE)
+	TAILQ_FOREACH (group, &core->active, state_link)
+		if (is_waited)
 			(void)slu_core_is_due(core, slu_core_group_change_ns(core, group));
 }
 

@@ -12,7 +12,7 @@ static bool deadlock_exists(const struct slu_core *core)
 
 	if (!core->n_waiting || core->n_opened)
 		return false;
-	TAILQ_FOREACH (group, &core->groups, link)
+	TAILQ_FOREACH (group, &core->active, state_link)
 		if (group->state == SLU_CORE_DRAINING)
 			return false;
 	for (size_t i = 0; i < core->n_waiting; i++)
@@ -85,7 +85,7 @@ void slu_core_deadlock_check(struct slu_core *core)
 	core->is_deadlocked = deadlock_exists(core);
 	if (core->is_deadlocked && !was_deadlocked)
 		deadlock_report(core);
-	if (!core->is_deadlocked)
+	if (was_deadlocked && !core->is_deadlocked)
 		TAILQ_FOREACH (group, &core->groups, link)
 			group->n_deadlock_denials = 0;
 	if (!core->is_deadlocked || !deadlock_is_closed(core)) {

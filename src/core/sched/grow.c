@@ -16,6 +16,7 @@ void slu_core_grow_note(struct slu_core *core, struct slu_core_seat *seat)
 	if (bytes > seat->unmovable_bytes) {
 		seat->is_growing = true;
 		seat->grown_ns = core->now_ns;
+		core->devices[seat->device]->has_grown = true;
 	}
 	if (bytes > seat->unmovable_bytes || bytes < seat->unmovable_bytes / 2)
 		seat->unmovable_bytes = bytes;
@@ -91,6 +92,8 @@ static struct slu_core_group *grower_choose(struct slu_core *core, unsigned numb
 	struct slu_core_group *group, *chosen = NULL;
 	size_t n = 0;
 
+	if (!core->devices[number]->has_grown)
+		return NULL;
 	TAILQ_FOREACH (group, &core->groups, link) {
 		if (!may_grow(core, group, number, &bytes))
 			continue;

@@ -92,7 +92,7 @@ static uint64_t clock_turn(struct slu_core *core)
 	const struct slu_core_group *group;
 	uint64_t least_ns = SLU_CORE_NEVER;
 
-	TAILQ_FOREACH (group, &core->groups, link)
+	TAILQ_FOREACH (group, &core->active, state_link)
 		if (group->is_wanting && !slu_core_group_is_held(group) &&
 		    state_of(group)->is_known)
 			least_ns = SLU_MIN(least_ns, state_of(group)->virtual_ns);
@@ -119,7 +119,7 @@ static void fair_leave(struct slu_core *core, struct slu_core_group *group)
 	const struct slu_core_group *other;
 
 	clock_turn(core);
-	TAILQ_FOREACH (other, &core->groups, link)
+	TAILQ_FOREACH (other, &core->active, state_link)
 		if (other != group && other->is_wanting && !slu_core_group_is_held(other))
 			return;
 	common->clock_ns = SLU_MAX(common->clock_ns, state_of(group)->virtual_ns);
@@ -130,7 +130,7 @@ static void fair_look(struct slu_core *core)
 	uint64_t clock_ns = clock_turn(core);
 	struct slu_core_group *group;
 
-	TAILQ_FOREACH (group, &core->groups, link) {
+	TAILQ_FOREACH (group, &core->active, state_link) {
 		struct fair_state *state = state_of(group);
 		uint64_t spread_ns =
 			span_times(slu_core_expiry_slice_ns(group, &core->config), SPREAD_TURNS);

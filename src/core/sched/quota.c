@@ -28,12 +28,18 @@ static struct slu_core_quota_account *account_find(const struct slu_core *core, 
 	return NULL;
 }
 
+static bool is_set(const struct slu_core_quota *quota)
+{
+	return quota->id && quota->time_ns && quota->period_ns;
+}
+
 int slu_core_quota_reserve(struct slu_core *core, const struct slu_core_bounds *bounds)
 {
 	for (unsigned i = 0; i < _SLU_CORE_QUOTA_MAX; i++) {
 		uint64_t id = bounds->quotas[i].id;
 		struct slu_core_quota_account *account;
 
+		core->has_quotas |= is_set(&bounds->quotas[i]);
 		if (!id || account_find(core, id))
 			continue;
 		account = calloc(1, sizeof(*account));
@@ -67,11 +73,6 @@ static const struct slu_core_quota *quotas_of(const struct slu_core_group *group
 static uint64_t share_of(uint64_t ns, uint64_t part, uint64_t whole)
 {
 	return (uint64_t)((unsigned __int128)ns * part / whole);
-}
-
-static bool is_set(const struct slu_core_quota *quota)
-{
-	return quota->id && quota->time_ns && quota->period_ns;
 }
 
 static void account_empty(struct slu_core *core, struct slu_core_quota_account *account,
@@ -141,6 +142,8 @@ void slu_core_quota_look(struct slu_core *core)
 {
 	struct slu_core_group *group;
 
+	if (!core->has_quotas)
+		return;
 	TAILQ_FOREACH (group, &core->groups, link) {
 		const struct slu_core_quota *quotas = quotas_of(group);
 

@@ -44,7 +44,7 @@ static const struct slu_core_group *device_waiter(const struct slu_core *core, u
 {
 	const struct slu_core_group *group, *first = NULL;
 
-	TAILQ_FOREACH (group, &core->groups, link)
+	TAILQ_FOREACH (group, &core->active, state_link)
 		if (group->state == SLU_CORE_WAITING && !slu_core_group_is_held(group) &&
 		    group->why.kind != SLU_CORE_WHY_STALL && slu_core_group_uses(group, device) &&
 		    (!first || group->place < first->place))
@@ -56,7 +56,7 @@ const struct slu_core_group *slu_core_sharing_holder(const struct slu_core *core
 {
 	const struct slu_core_group *group, *oldest = NULL;
 
-	TAILQ_FOREACH (group, &core->groups, link)
+	TAILQ_FOREACH (group, &core->active, state_link)
 		if (!slu_core_group_is_at_rest(group) && slu_core_group_uses(group, device) &&
 		    (!oldest || group->granted_ns < oldest->granted_ns))
 			oldest = group;

@@ -283,6 +283,8 @@ static bool unite_fit(struct slu_core *core)
 	struct slu_core_group *group, *next, *to;
 	bool is_any = false;
 
+	if (!core->has_split)
+		return false;
 	for (group = TAILQ_FIRST(&core->groups); group; group = next) {
 		next = TAILQ_NEXT(group, link);
 		to = group_origin(core, group);
@@ -308,6 +310,8 @@ bool slu_core_split_unfit(struct slu_core *core)
 	struct slu_core_group *group;
 	bool is_any = unite_fit(core);
 
+	if (core->n_clients == core->n_groups)
+		return is_any; /* each of one member */
 	TAILQ_FOREACH (group, &core->groups, link) {
 		struct slu_core_shortage shortage;
 		struct slu_core_client *client;
@@ -317,6 +321,7 @@ bool slu_core_split_unfit(struct slu_core *core)
 			is_kept_out(core, group, &shortage)) &&
 		       (client = client_choose(group, shortage.device))) {
 			client->run = group->id;
+			core->has_split = true;
 			client_split(core, client,
 				     shortage.device == SLU_CORE_PLAN_PINNED
 					     ? "together they exceed the pinned memory"

@@ -67,7 +67,7 @@ static struct slu_core_account *fill_debtor(struct slu_core *core,
 	for (unsigned d = 0; d < core->n_devices; d++) {
 		if (!slu_core_group_uses(group, d))
 			continue;
-		TAILQ_FOREACH (account, &core->devices[d]->capacity.accounts, link)
+		TAILQ_FOREACH (account, &core->devices[d]->capacity.charged, charged_link)
 			if (account->client->group != group && account_owes(account) &&
 			    core->now_ns - debt_since_ns(account) >=
 				    core->config.fill_deadline_ns / 2)
@@ -114,7 +114,7 @@ static void look_at_accounts(struct slu_core *core, struct slu_core_capacity *ca
 	uint64_t span = core->config.fill_deadline_ns;
 	struct slu_core_account *account;
 
-	TAILQ_FOREACH (account, &capacity->accounts, link)
+	TAILQ_FOREACH (account, &capacity->charged, charged_link)
 		if (account_owes(account) &&
 		    slu_core_is_due(core, slu_core_after(debt_since_ns(account), span)))
 			account_stall(core, account);
@@ -123,12 +123,14 @@ static void look_at_accounts(struct slu_core *core, struct slu_core_capacity *ca
 void slu_core_stall_look(struct slu_core *core)
 {
 	uint64_t span = core->config.fill_deadline_ns;
-	struct slu_core_group *group;
+	struct slu_core_group *group, *next;
 
-	TAILQ_FOREACH (group, &core->groups, link)
+	for (group = TAILQ_FIRST(&core->active); group; group = next) {
+		next = TAILQ_NEXT(group, state_link);
 		if (group->state == SLU_CORE_FILLING &&
 		    slu_core_is_due(core, slu_core_after(group->progress_ns, span)))
 			fill_close(core, group);
+	}
 	for (unsigned d = 0; d < core->n_devices; d++)
 		look_at_accounts(core, &core->devices[d]->capacity);
 	look_at_accounts(core, &core->pinned);

@@ -39,7 +39,7 @@ static void claims_note(struct slu_core *core, unsigned device)
 
 	TAILQ_FOREACH (user, &core->users, link)
 		user->on[device].is_claimed = false;
-	TAILQ_FOREACH (group, &core->groups, link) {
+	TAILQ_FOREACH (group, &core->active, state_link) {
 		struct slu_core_user_share *share = &user_of(group)->on[device];
 
 		if (!slu_core_group_uses(group, device))
@@ -93,7 +93,7 @@ void slu_core_users_look(struct slu_core *core)
 
 	for (unsigned d = 0; d < core->n_devices; d++)
 		clock_turn(core, d);
-	TAILQ_FOREACH (group, &core->groups, link)
+	TAILQ_FOREACH (group, &core->active, state_link)
 		spread_bound(core, group);
 	TAILQ_FOREACH (user, &core->users, link) {
 		user->ahead_ns = user->served_ns = 0;
