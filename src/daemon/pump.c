@@ -116,6 +116,7 @@ static int on_pump(sd_event_source *source, void *data)
 		slu_log(CRIT, "the core cannot go on: %s", strerror(-r));
 		return sd_event_exit(server->event, r);
 	}
+	slu_meter_spend(&server->meter, server->payer, now_ns, slu_clock_now_ns() - now_ns);
 	observe_groups(server, now_ns);
 	while ((session = LIST_FIRST(&server->closed)))
 		slu_session_free(session);

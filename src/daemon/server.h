@@ -43,6 +43,7 @@
 #include "daemon/devices.h"
 #include "daemon/backing.h"
 #include "daemon/limits.h"
+#include "daemon/meter.h"
 #include "daemon/roster.h"
 #include "daemon/run.h"
 #include "daemon/timeline.h"
@@ -94,6 +95,8 @@ struct slu_server {
 	struct slu_devices *devices;
 	struct slu_roster *roster;
 	struct slu_limits *limits;
+	struct slu_meter meter;
+	uid_t payer; /* the last user whose message the core got: the next step is for them */
 	struct slu_timeline *timeline;
 	struct slu_listener *listener;
 	struct slu_quarantine *quarantine;

@@ -34,11 +34,22 @@ static void session_describe(const struct slu_session *session, char *ret_text, 
 }
 
 /* Logs what a peer did wrong. Not above info: a bad peer could fill the log of all users. */
+/* Users of one daemon must not fill its log and its history for the others. */
+static bool session_may_speak(const struct slu_session *session)
+{
+	struct slu_server *server = session->server;
+
+	return !server->options.is_system ||
+	       slu_meter_may_speak(&server->meter, session->uid, slu_clock_now_ns());
+}
+
 static void session_complain(const struct slu_session *session, const char *what,
 			     const char *detail)
 {
 	char who[128];
 
+	if (!session_may_speak(session))
+		return;
 	session_describe(session, who, sizeof(who));
 	slu_log(INFO, "closing a connection: %s %s%s", who, what, detail);
 }
@@ -202,7 +213,10 @@ static void session_refuse(struct slu_session *session, const struct slu_msg_hel
 		.uid = session->uid,
 	};
 
-	slu_log(NOTICE, "refusing pid=%d: %s", (int)session->pid, why);
+	bool may_speak = session_may_speak(session);
+
+	if (may_speak)
+		slu_log(NOTICE, "refusing pid=%d: %s", (int)session->pid, why);
 	session->state = SLU_SESSION_OUTSIDE;
 	snprintf(session->name, sizeof(session->name), "%.*s", (int)sizeof(session->name) - 1,
 		 hello->program);
@@ -211,7 +225,8 @@ static void session_refuse(struct slu_session *session, const struct slu_msg_hel
 	slu_text_clean(session->name);
 	snprintf(session->why, sizeof(session->why), "%s", why);
 	memcpy(who.name, session->name, sizeof(who.name));
-	slu_timeline_refused(session->server->timeline, slu_clock_now_ns(), &who, why);
+	if (may_speak)
+		slu_timeline_refused(session->server->timeline, slu_clock_now_ns(), &who, why);
 	session_welcome(session, status, why);
 }
 
@@ -320,11 +335,20 @@ static void take_message(struct slu_session *session, const struct slu_message *
 	slu_server_wake(session->server);
 }
 
+/* The next message must come before the timeout. */
+static void session_expect(struct slu_session *session)
+{
+	sd_event_source_set_time_relative(session->timeout,
+					  session->server->config.handshake_ns / SLU_NS_PER_US);
+}
+
 /* Return: 0, or -errno when this session cannot go on. */
 static int message_take(struct slu_session *session, const struct slu_message *m)
 {
-	if (session->state == SLU_SESSION_NEW)
+	if (session->state == SLU_SESSION_NEW && m->header.type != SLU_MSG_ASK)
 		session->timeout = sd_event_source_disable_unref(session->timeout);
+	else if (session->timeout)
+		session_expect(session);
 	if (session->state == SLU_SESSION_NEW && m->header.type == SLU_MSG_HELLO)
 		return slu_fold(take_hello(session, &m->hello));
 	if (session->state == SLU_SESSION_NEW && m->header.type == SLU_MSG_ASK)
@@ -395,12 +419,28 @@ void slu_session_drain(struct slu_session *session)
 		session_receive(session);
 }
 
+/* Return: whether the peer has to wait for those whose users had less of our time. */
+static bool session_yields(struct slu_session *session, uint64_t now_ns)
+{
+	unsigned level = slu_meter_level(&session->server->meter, session->uid, now_ns);
+	unsigned before = session->level;
+
+	if (level != before)
+		sd_event_source_set_priority(session->io, SD_EVENT_PRIORITY_NORMAL + level);
+	session->level = level;
+	return level > before;
+}
+
 static int on_io(sd_event_source *source, int fd, uint32_t events, void *data)
 {
 	struct slu_session *session = data;
+	struct slu_server *server = session->server;
+	uint64_t now_ns = slu_clock_now_ns();
 
 	(void)source;
 	(void)fd;
+	if (session_yields(session, now_ns))
+		return 0;
 	if (events & EPOLLOUT) {
 		int r = slu_channel_flush(session->channel);
 
@@ -411,6 +451,8 @@ static int on_io(sd_event_source *source, int fd, uint32_t events, void *data)
 	}
 	if (session->state != SLU_SESSION_CLOSED && (events & ~(uint32_t)EPOLLOUT))
 		session_receive(session);
+	server->payer = session->uid;
+	slu_meter_spend(&server->meter, session->uid, now_ns, slu_clock_now_ns() - now_ns);
 	return 0;
 }
 

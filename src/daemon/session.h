@@ -12,7 +12,11 @@
  *
  *  CLOSED: the socket is closed, the charges are given back; the pump frees the rest.
  *
- * A peer that sends nothing is closed after a while, one that does not read when its queue is full.
+ * A peer that sends nothing is closed after a while, and so is one that asked and asks nothing
+ * more; one that does not read when its queue is full.
+ *
+ * Of several peers that sent something, the one is read first whose user has had least of the
+ * daemon's time lately (meter.h): the priority of its event source is the level of its user.
  */
 
 #include <stdbool.h>
@@ -41,10 +45,11 @@ struct slu_session {
 	enum slu_session_state state;
 	struct slu_channel *channel; /* NULL when CLOSED */
 	sd_event_source *io;
-	sd_event_source *timeout; /* NEW only */
+	sd_event_source *timeout; /* NEW, ASKING */
 	pid_t pid;
 	uid_t uid;
 	gid_t gid;
+	unsigned level; /* of its event source */
 	struct slu_charge charge, queue_charge;
 	struct slu_program *program; /* JOINED */
 	bool knows_disk;	     /* JOINED: it speaks a version that has the disk tier */
