@@ -33,7 +33,6 @@ static void session_describe(const struct slu_session *session, char *ret_text, 
 			 (unsigned)session->uid);
 }
 
-/* Logs what a peer did wrong. Not above info: a bad peer could fill the log of all users. */
 /* Users of one daemon must not fill its log and its history for the others. */
 static bool session_may_speak(const struct slu_session *session)
 {
@@ -43,6 +42,7 @@ static bool session_may_speak(const struct slu_session *session)
 	       slu_meter_may_speak(&server->meter, session->uid, slu_clock_now_ns());
 }
 
+/* Logs what a peer did wrong. Not above info: a bad peer could fill the log of all users. */
 static void session_complain(const struct slu_session *session, const char *what,
 			     const char *detail)
 {
@@ -212,7 +212,6 @@ static void session_refuse(struct slu_session *session, const struct slu_msg_hel
 		.pid = session->pid,
 		.uid = session->uid,
 	};
-
 	bool may_speak = session_may_speak(session);
 
 	if (may_speak)
