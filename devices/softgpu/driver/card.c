@@ -291,13 +291,19 @@ int dev_card_take_hidden(struct dev_card *card, uint64_t bytes)
 
 	dev_board_user_lock(card->board);
 	r = take_bytes_locked(card, 0, bytes);
+	if (!r)
+		card->hidden_bytes += bytes;
 	dev_board_user_unlock(card->board);
 	return r == DEV_BOARD_E_FULL ? DEV_CARD_E_FULL : slu_fold(r);
 }
 
 void dev_card_give_hidden(struct dev_card *card, uint64_t bytes)
 {
+	dev_board_user_lock(card->board);
+	assert(card->hidden_bytes >= bytes);
+	card->hidden_bytes -= bytes;
 	dev_board_give(card->board, 0, bytes, 0);
+	dev_board_user_unlock(card->board);
 }
 
 static uint32_t next_stamp_locked(struct dev_card *card)

@@ -95,6 +95,7 @@ struct dev_card {
 	unsigned n_granules;
 	uint64_t context_bytes;
 	/* guarded by the user's lock */
+	uint64_t hidden_bytes;			   /* that we took and did not give */
 	uint64_t evicted_ns;			   /* when what was taken away for us is out */
 	unsigned n_exported[DEV_CARD_EXPORTS_MAX]; /* how often we hold each */
 	uint64_t computing; /* where we are the holder: the context that computes */

@@ -40,6 +40,23 @@ static const size_t default_limits[CU_LIMIT_MAX] = {
 	[CU_LIMIT_MAX_L2_FETCH_GRANULARITY] = 64,
 };
 
+int dev_context_take_bytes(struct dev_card *card, uint64_t bytes)
+{
+	int r;
+
+	dev_driver_change_begin();
+	r = dev_card_take_hidden(card, bytes);
+	dev_driver_change_end();
+	return r;
+}
+
+void dev_context_give_bytes(struct dev_card *card, uint64_t bytes)
+{
+	dev_driver_change_begin();
+	dev_card_give_hidden(card, bytes);
+	dev_driver_change_end();
+}
+
 CUresult dev_context_new(struct dev_card *card, unsigned flags, bool is_primary,
 			 struct dev_context **ret_context)
 {
@@ -50,12 +67,12 @@ CUresult dev_context_new(struct dev_card *card, unsigned flags, bool is_primary,
 	r = dev_card_attach(card);
 	if (r)
 		return dev_driver_result(r);
-	r = dev_card_take_hidden(card, card->context_bytes);
+	r = dev_context_take_bytes(card, card->context_bytes);
 	if (r)
 		return r == DEV_CARD_E_FULL ? CUDA_ERROR_OUT_OF_MEMORY : dev_driver_result(r);
 	c = dev_object_new(&objects);
 	if (!c) {
-		dev_card_give_hidden(card, card->context_bytes);
+		dev_context_give_bytes(card, card->context_bytes);
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	slu_lock_init(&c->lock, DEV_DRIVER_CONTEXT_RANK);
@@ -70,7 +87,7 @@ CUresult dev_context_new(struct dev_card *card, unsigned flags, bool is_primary,
 	LIST_INIT(&c->modules);
 	result = dev_stream_new(c, 0, 0, true, &c->legacy);
 	if (result) {
-		dev_card_give_hidden(card, c->overhead_bytes);
+		dev_context_give_bytes(card, c->overhead_bytes);
 		dev_object_free(&objects, c);
 		return result;
 	}
@@ -104,7 +121,7 @@ void dev_context_free(struct dev_context *context)
 	dev_array_drop_context(context);
 	dev_memory_drop_context(context);
 	dev_managed_drop_context(context);
-	dev_card_give_hidden(context->card, context->overhead_bytes + context->local_bytes);
+	dev_context_give_bytes(context->card, context->overhead_bytes + context->local_bytes);
 	slu_lock_deinit(&context->lock);
 	dev_object_free(&objects, context);
 }

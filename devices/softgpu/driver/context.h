@@ -55,6 +55,10 @@ struct dev_context {
 CUresult dev_context_new(struct dev_card *card, unsigned flags, bool is_primary,
 			 struct dev_context **ret_context);
 
+/* What contexts and their kernels need of a card. Return: 0, DEV_CARD_E_FULL, -errno. */
+int dev_context_take_bytes(struct dev_card *card, uint64_t bytes);
+void dev_context_give_bytes(struct dev_card *card, uint64_t bytes);
+
 /* Ends its work and gives back everything it has. */
 void dev_context_free(struct dev_context *context);
 

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "softgpu/driver/execution/truth.h"
 #include "softgpu/driver/fault.h"
+#include "softgpu/driver/suspend.h"
 #include "softgpu/driver/visible.h"
 
 struct dev_driver dev_driver = { .lock = SLU_LOCK_INIT(DEV_DRIVER_RANK) };
@@ -27,6 +28,7 @@ static __thread bool is_in_host_function;
 static void after_fork_in_child(void)
 {
 	__atomic_store_n(&state, STATE_FORKED, __ATOMIC_RELEASE);
+	dev_suspend_thread_forget();
 }
 
 CUresult dev_driver_result(int r)
@@ -119,6 +121,7 @@ static CUresult init_locked(void)
 		return r == DEV_CARD_E_MISMATCH ? CUDA_ERROR_SYSTEM_DRIVER_MISMATCH : init_fail(r);
 	}
 	pthread_atfork(NULL, NULL, after_fork_in_child);
+	dev_suspend_thread_start();
 	return CUDA_SUCCESS;
 }
 
@@ -138,11 +141,20 @@ CUresult dev_driver_init(void)
 	return result;
 }
 
-CUresult dev_driver_enter(void)
+CUresult dev_driver_check(void)
 {
 	if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) != STATE_READY)
 		return CUDA_ERROR_NOT_INITIALIZED;
 	return is_in_host_function ? CUDA_ERROR_NOT_PERMITTED : CUDA_SUCCESS;
+}
+
+CUresult dev_driver_enter(void)
+{
+	CUresult result = dev_driver_check();
+
+	if (!result)
+		dev_suspend_pass();
+	return result;
 }
 
 CUresult dev_driver_card(CUdevice device, struct dev_card **ret_card)

@@ -30,6 +30,7 @@
 
 struct dev_driver {
 	struct slu_lock lock;
+	unsigned n_changing; /* calls that change what cards hold without the lock; guarded by it */
 	struct dev_settings settings; /* constant after init, as the cards */
 	unsigned n_cards;
 	struct dev_card cards[DEV_SETTINGS_DEVICES_MAX];
@@ -40,10 +41,10 @@ extern struct dev_driver dev_driver;
 
 CUresult dev_driver_init(void);
 
-/*
- * In front of each call. NOT_INITIALIZED before cuInit() and in a forked child, NOT_PERMITTED
- * inside a host function.
- */
+/* NOT_INITIALIZED before cuInit() and in a forked child, NOT_PERMITTED inside a host function. */
+CUresult dev_driver_check(void);
+
+/* In front of each call: the same; a call waits here while the process is suspended. */
 CUresult dev_driver_enter(void);
 
 /* As above; also finds the card. */
@@ -66,4 +67,19 @@ static inline void dev_driver_lock(void)
 static inline void dev_driver_unlock(void)
 {
 	slu_lock_give(&dev_driver.lock);
+}
+
+/* Around a change of what this process has on a card, unless the lock is held over all of it. */
+static inline void dev_driver_change_begin(void)
+{
+	dev_driver_lock();
+	dev_driver.n_changing++;
+	dev_driver_unlock();
+}
+
+static inline void dev_driver_change_end(void)
+{
+	dev_driver_lock();
+	dev_driver.n_changing--;
+	dev_driver_unlock();
 }

@@ -22,7 +22,7 @@
 static const char *const kind_names[_DEV_FAULT_MAX] = {
 	[DEV_FAULT_CREATE] = "create", [DEV_FAULT_MAP] = "map",	  [DEV_FAULT_ACCESS] = "access",
 	[DEV_FAULT_UNMAP] = "unmap",   [DEV_FAULT_COPY] = "copy", [DEV_FAULT_SET] = "set",
-	[DEV_FAULT_LAUNCH] = "launch", [DEV_FAULT_HOST] = "host",
+	[DEV_FAULT_LAUNCH] = "launch", [DEV_FAULT_HOST] = "host", [DEV_FAULT_SUSPEND] = "suspend",
 };
 
 struct order {

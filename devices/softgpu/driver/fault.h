@@ -9,10 +9,11 @@
  *   slow:KIND:N:TIME   it takes that much longer ("slow:copy:4:250ms")
  *   memory:SIZE        device memory beyond so many bytes, asked for since then, is refused
  *
- * with KIND one of create, map, access, unmap, copy, set, launch, host (pinning); only copy, set
- * and launch can hang or be slow. A failed operation has done nothing, and the next one of its kind
- * is well again: the error is not sticky, so that a caller can be watched trying again. Each fault
- * that was met is a line KIND:N in the file that SLUICE_SOFTGPU_FAULT_LOG names, if it names one.
+ * with KIND one of create, map, access, unmap, copy, set, launch, host (pinning), suspend (a step
+ * of saving or restoring the process); only copy, set and launch can hang or be slow. A failed
+ * operation has done nothing, and the next one of its kind is well again: the error is not sticky,
+ * so that a caller can be watched trying again. Each fault that was met is a line KIND:N in the
+ * file that SLUICE_SOFTGPU_FAULT_LOG names, if it names one.
  *
  * SLUICE_SOFTGPU_FAULT_FILE names a file with such a list. Whenever it has changed, its orders take
  * the place of all others, and operations are counted from then on; a list that is not understood
@@ -31,6 +32,7 @@ enum dev_fault_kind {
 	DEV_FAULT_SET,
 	DEV_FAULT_LAUNCH,
 	DEV_FAULT_HOST,
+	DEV_FAULT_SUSPEND,
 	_DEV_FAULT_MAX,
 };
 

@@ -86,7 +86,9 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *ret_handle, size_t bytes,
 	DEV_TRY(dev_capture_unsafe());
 	if (dev_fault_refuses(card ? bytes : 0))
 		return CUDA_ERROR_OUT_OF_MEMORY;
+	dev_driver_change_begin();
 	r = card ? dev_phys_new(card, bytes, &phys) : dev_phys_new_host(bytes, false, &phys);
+	dev_driver_change_end();
 	if (r)
 		return r == DEV_CARD_E_FULL ? CUDA_ERROR_OUT_OF_MEMORY : dev_driver_result(r);
 	phys->prop = *prop;

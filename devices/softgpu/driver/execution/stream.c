@@ -19,6 +19,7 @@
 
 static struct dev_objects objects = DEV_OBJECTS_INIT(struct dev_stream);
 static uint64_t last_id;
+static uint64_t n_pending; /* commands in all queues; guarded by the queues' lock */
 static __thread bool is_in_command;
 
 /* -- carrying out --------------------------------------------------------------------------- */
@@ -42,6 +43,7 @@ static void execute_first_locked(struct dev_stream *stream)
 	dev_timeline_lock();
 	TAILQ_REMOVE(&stream->queue, command, link);
 	stream->n_queued--;
+	n_pending--;
 	stream->timeline->done_ns = end_ns;
 	stream->is_executing = false;
 	pthread_cond_signal(&stream->wake);
@@ -239,6 +241,7 @@ static int submit_locked(struct dev_stream *stream, struct dev_command *command)
 	command->submitted_ns = slu_clock_now_ns();
 	TAILQ_INSERT_TAIL(&stream->queue, command, link);
 	stream->n_queued++;
+	n_pending++;
 	stream->timeline->n_submitted++;
 	pthread_cond_signal(&stream->wake);
 	return 0;
@@ -337,6 +340,19 @@ bool dev_stream_is_idle(struct dev_stream *stream)
 				idle = false;
 	dev_timeline_unlock();
 	return idle;
+}
+
+bool dev_stream_all_idle_locked(void)
+{
+	return !n_pending;
+}
+
+void dev_stream_wait_all_idle(uint64_t until_ns)
+{
+	dev_timeline_lock();
+	while (n_pending && !dev_timeline_wait_until_locked(until_ns))
+		;
+	dev_timeline_unlock();
 }
 
 void dev_stream_drain(struct dev_context *context)

@@ -100,6 +100,12 @@ CUresult dev_stream_submit_mark(struct dev_stream *stream, struct dev_command *c
 CUresult dev_stream_synchronize(struct dev_stream *stream);
 bool dev_stream_is_idle(struct dev_stream *stream);
 
+/* Whether nothing is queued in any stream of the process; with the queues' lock held. */
+bool dev_stream_all_idle_locked(void);
+
+/* Waits until that is so, or until @until_ns. */
+void dev_stream_wait_all_idle(uint64_t until_ns);
+
 /* Waits until everything that was submitted in @context before is done. */
 void dev_stream_drain(struct dev_context *context);
 

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/lock.h"
 #include "softgpu/driver/driver.h"
 
@@ -33,6 +34,17 @@ void dev_timeline_unlock(void)
 void dev_timeline_wait_locked(pthread_cond_t *wake)
 {
 	slu_lock_wait_nested(&queues, wake ? wake : &progress, NULL);
+}
+
+bool dev_timeline_wait_until_locked(uint64_t until_ns)
+{
+	const struct timespec until = slu_clock_timespec(until_ns);
+	int r;
+
+	slu_lock_note(&queues, -1);
+	r = pthread_cond_clockwait(&progress, &queues.mutex, CLOCK_MONOTONIC, &until);
+	slu_lock_note(&queues, 1);
+	return r != 0;
 }
 
 void dev_timeline_progress_locked(void)

@@ -13,6 +13,9 @@ void dev_timeline_unref_locked(struct dev_timeline *timeline);
 /* Sleeps until something was done anywhere; @wake: until that is signalled instead. */
 void dev_timeline_wait_locked(pthread_cond_t *wake);
 
+/* The same for all streams. Return: whether @until_ns has come. */
+bool dev_timeline_wait_until_locked(uint64_t until_ns);
+
 /* Something was done. */
 void dev_timeline_progress_locked(void);
 

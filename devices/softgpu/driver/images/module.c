@@ -102,7 +102,7 @@ static void module_discard(struct dev_module *module)
 	if (module->memory)
 		dev_memory_free(module->memory);
 	if (module->code_bytes)
-		dev_card_give_hidden(module->context->card, module->code_bytes);
+		dev_context_give_bytes(module->context->card, module->code_bytes);
 	free(module->variables);
 	dev_program_unref(module->program);
 	dev_object_free(&modules, module);
@@ -245,7 +245,7 @@ static int take_memory_locked(struct dev_function *function)
 	code = module->code_bytes ? 0 : context->card->granule_bytes;
 	local = slu_sub_floor(local_bytes_of(context->card, function->kernel),
 			      context->local_bytes);
-	r = dev_card_take_hidden(context->card, code + local);
+	r = dev_context_take_bytes(context->card, code + local);
 	if (r)
 		return r;
 	module->code_bytes += code;

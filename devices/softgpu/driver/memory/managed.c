@@ -263,6 +263,22 @@ uint64_t dev_managed_prefetch(uint64_t address, uint64_t bytes, int where, uint6
 	return ns;
 }
 
+void dev_managed_leave_cards_locked(void)
+{
+	uint64_t ns = slu_clock_now_ns();
+
+	for (unsigned i = 0; i < dev_driver.n_cards; i++)
+		notice_evictions_locked(&dev_driver.cards[i]);
+	for (size_t i = 0; i < all.n; i++) {
+		struct dev_managed *m = all.array[i].data;
+
+		for (size_t j = 0; j < count_blocks(m); j++)
+			if (m->blocks[j].card != DEV_MANAGED_HOST)
+				ns = dev_managed_block_put_out(m, &m->blocks[j], ns);
+	}
+	dev_card_sleep_until(ns);
+}
+
 /* -- allocations ---------------------------------------------------------------------------- */
 
 int dev_managed_alloc(struct dev_context *context, uint64_t bytes, unsigned flags,

@@ -81,6 +81,9 @@ bool dev_managed_has(uint64_t address, uint64_t bytes);
  */
 uint64_t dev_managed_prefetch(uint64_t address, uint64_t bytes, int where, uint64_t start_ns);
 
+/* All of it goes to the host; with the lock of managed memory held. */
+void dev_managed_leave_cards_locked(void);
+
 CUresult dev_managed_advise(uint64_t address, uint64_t bytes, CUmem_advise advice, int where);
 
 /* Return: what holds for the whole range; DEV_MANAGED_NONE where its parts differ. */

@@ -6,15 +6,19 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/util.h"
+#include "softgpu/driver/driver.h"
 
 static struct dev_objects objects = DEV_OBJECTS_INIT(struct dev_phys);
 static uint64_t last_id;
+static LIST_HEAD(, dev_phys) owned = LIST_HEAD_INITIALIZER(owned);
+static pthread_mutex_t owned_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static struct dev_phys *phys_make(struct dev_card *card, uint64_t bytes)
 {
@@ -33,6 +37,10 @@ static struct dev_phys *phys_make(struct dev_card *card, uint64_t bytes)
 
 static void phys_discard(struct dev_phys *phys)
 {
+	pthread_mutex_lock(&owned_mutex);
+	if (phys->is_owned)
+		LIST_REMOVE(phys, link);
+	pthread_mutex_unlock(&owned_mutex);
 	free(phys->granules);
 	if (phys->host_fd >= 0)
 		close(phys->host_fd);
@@ -60,8 +68,22 @@ int dev_phys_new(struct dev_card *card, uint64_t bytes, struct dev_phys **ret_ph
 		phys_discard(phys);
 		return slu_fold(r);
 	}
+	pthread_mutex_lock(&owned_mutex);
+	LIST_INSERT_HEAD(&owned, phys, link);
+	phys->is_owned = true;
+	pthread_mutex_unlock(&owned_mutex);
 	*ret_phys = phys;
 	return 0;
+}
+
+struct dev_phys *dev_phys_first(void)
+{
+	return LIST_FIRST(&owned);
+}
+
+struct dev_phys *dev_phys_next(struct dev_phys *phys)
+{
+	return LIST_NEXT(phys, link);
 }
 
 int dev_phys_new_host(uint64_t bytes, bool is_lazy, struct dev_phys **ret_phys)
@@ -115,7 +137,9 @@ int dev_phys_import(struct dev_card *card, const struct dev_card_ticket *ticket,
 		return slu_error(-ENOMEM);
 	phys->n_granules = ticket->n_granules;
 	phys->granules = calloc(phys->n_granules, sizeof(*phys->granules));
+	dev_driver_change_begin();
 	r = phys->granules ? dev_card_import(card, ticket, phys->granules) : -ENOMEM;
+	dev_driver_change_end();
 	if (r) {
 		phys_discard(phys);
 		return r;

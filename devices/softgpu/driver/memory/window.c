@@ -75,7 +75,7 @@ static int make_empty(struct dev_window *window, uint64_t address, uint64_t byte
 }
 
 /* Makes the memory visible: to cards always, to the program if it is the host's. */
-static int window_show(struct dev_window *window, uint64_t address, const struct dev_phys *phys)
+static int mapping_show(struct dev_window *window, uint64_t address, const struct dev_phys *phys)
 {
 	int r = dev_phys_map(phys, dev_window_place(window, address));
 
@@ -85,7 +85,7 @@ static int window_show(struct dev_window *window, uint64_t address, const struct
 }
 
 /* The program finds nothing there any more. */
-static void window_hide(uint64_t address, const struct dev_phys *phys)
+static void mapping_hide(uint64_t address, const struct dev_phys *phys)
 {
 	if (!phys->card)
 		put_nothing(as_pointer(address), phys->bytes, PROT_NONE);
@@ -157,10 +157,10 @@ int dev_window_map(struct dev_window *window, uint64_t address, struct dev_phys 
 		free(m);
 		return r == -EEXIST ? DEV_WINDOW_E_INVALID : slu_fold(r);
 	}
-	r = window_show(window, address, phys);
+	r = mapping_show(window, address, phys);
 	if (r) {
 		make_empty(window, address, phys->bytes);
-		window_hide(address, phys);
+		mapping_hide(address, phys);
 		dev_spans_remove(&window->mappings, address);
 		free(m);
 		return slu_fold(r);
@@ -225,7 +225,7 @@ int dev_window_unmap(struct dev_window *window, uint64_t address, uint64_t bytes
 	while (at < address + bytes) {
 		struct dev_mapping *m = dev_spans_remove(&window->mappings, at);
 
-		window_hide(at, m->phys);
+		mapping_hide(at, m->phys);
 		at += m->phys->bytes;
 		window->n_host -= is_used_from_cards(m);
 		dev_phys_unref(m->phys);
@@ -290,6 +290,29 @@ struct dev_mapping *dev_window_mapping(const struct dev_window *window, uint64_t
 	const struct dev_span *s = dev_spans_find(&window->mappings, address);
 
 	return s ? s->data : NULL;
+}
+
+int dev_window_blank(struct dev_window *window)
+{
+	int r = 0;
+
+	for (const struct dev_span *s = window->mappings.array;
+	     s != dev_spans_end(&window->mappings) && !r; s++)
+		if (((const struct dev_mapping *)s->data)->phys->card)
+			r = put_nothing(dev_window_place(window, s->base), s->bytes, PROT_NONE);
+	return slu_fold(r);
+}
+
+int dev_window_show(struct dev_window *window)
+{
+	int r = 0;
+
+	for (const struct dev_span *s = window->mappings.array;
+	     s != dev_spans_end(&window->mappings) && !r; s++)
+		if (((const struct dev_mapping *)s->data)->phys->card)
+			r = mapping_show(window, s->base,
+					 ((const struct dev_mapping *)s->data)->phys);
+	return slu_fold(r);
 }
 
 void dev_window_enter(struct dev_window *window)

@@ -96,6 +96,13 @@ void dev_window_set_pages(struct dev_window *window, unsigned card, uint64_t add
 bool dev_window_may(const struct dev_window *window, unsigned card, uint64_t address,
 		    uint64_t bytes, uint8_t access);
 
+/*
+ * Takes the memory of cards away from all addresses, and shows it there again; what cards may do
+ * stays as it is, so nothing may run meanwhile. Return: 0, or -errno with part of it done.
+ */
+int dev_window_blank(struct dev_window *window);
+int dev_window_show(struct dev_window *window);
+
 /* Return: the mapping that holds @address, or NULL. */
 struct dev_mapping *dev_window_mapping(const struct dev_window *window, uint64_t address);
 
