@@ -256,6 +256,15 @@ int slu_core_park(struct slu_core *core, uint64_t now_ns, uint64_t group_id, boo
 	return 0;
 }
 
+void slu_core_suspend(struct slu_core *core, uint64_t now_ns, uint64_t client_id, bool is_away)
+{
+	struct slu_core_client *client = slu_core_client_find(core, client_id);
+
+	slu_core_set_now(core, now_ns);
+	for (unsigned i = 0; client && i < client->n_seats; i++)
+		slu_core_account_set_away(&client->seats[i].account, is_away);
+}
+
 /* The estimate rises while a group lacks bytes; the last step found that out. */
 static void capacities_rise(struct slu_core *core)
 {

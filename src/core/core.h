@@ -220,6 +220,12 @@ void slu_core_steer(struct slu_core *core, uint64_t now_ns, uint64_t client,
 int slu_core_park(struct slu_core *core, uint64_t now_ns, uint64_t group, bool parked);
 
 /*
+ * The driver suspended the program, or brought it back: meanwhile nothing that it is charged for is
+ * on a device. An unknown client is ignored.
+ */
+void slu_core_suspend(struct slu_core *core, uint64_t now_ns, uint64_t client, bool is_away);
+
+/*
  * Splits the client from its group into one of its own, which the action SPLIT names, and closes
  * its turn. The core does so by itself with members of a group that together exceed the device.
  *

@@ -17,6 +17,8 @@ static void set_charge(struct slu_core_account *account, uint64_t bytes)
 	else if (!bytes && account->charge_bytes)
 		TAILQ_REMOVE(&capacity->charged, account, charged_link);
 	capacity->charge_bytes += bytes - account->charge_bytes;
+	if (account->is_away)
+		capacity->away_bytes += bytes - account->charge_bytes;
 	account->charge_bytes = bytes;
 	if (bytes)
 		return;
@@ -73,6 +75,14 @@ void slu_core_account_deinit(struct slu_core_account *account)
 		account->capacity->wanted_bytes -= account->seat->want.all_bytes;
 	TAILQ_REMOVE(&account->capacity->accounts, account, link);
 	account->capacity = NULL;
+}
+
+void slu_core_account_set_away(struct slu_core_account *account, bool is_away)
+{
+	if (account->is_away == is_away)
+		return;
+	account->is_away = is_away;
+	account->capacity->away_bytes += is_away ? account->charge_bytes : -account->charge_bytes;
 }
 
 void slu_core_account_question(struct slu_core_account *account, uint64_t granted_bytes)

@@ -67,9 +67,10 @@ struct slu_core_account {
 	uint64_t moved_ns;     /* last time that held fell, or a lowering was sent */
 	enum slu_pace pace;    /* sent with the last LIMIT */
 	bool is_pending;
-	bool is_final;		      /* the client reported that no more can leave now */
-	bool is_reported_silent;      /* the log and status have its silence */
-	bool is_stalled;	      /* what should leave does not (sched/stall.h) */
+	bool is_final;		 /* the client reported that no more can leave now */
+	bool is_reported_silent; /* the log and status have its silence */
+	bool is_stalled;	 /* what should leave does not (sched/stall.h) */
+	bool is_away; /* the driver suspended the program: what is charged is not on the device */
 	bool may_be_refused;	      /* a raise was sent since the last refusal that counted */
 	unsigned n_refused;	      /* refusals that counted since held last grew */
 	uint64_t refused_ns;	      /* the last one */
@@ -127,6 +128,9 @@ bool slu_core_account_take_refusal(struct slu_core_account *account, uint64_t no
  */
 int slu_core_account_answer(struct slu_core_account *account, uint64_t now_ns,
 			    const struct slu_msg_sums *sums);
+
+/* Sets is_away: the charge stays, and the device has as many bytes more for others meanwhile. */
+void slu_core_account_set_away(struct slu_core_account *account, bool is_away);
 
 /* The connection ended: credit is void, the charge stays until HELLO or death. */
 void slu_core_account_void(struct slu_core_account *account);

@@ -62,7 +62,8 @@ uint64_t slu_core_capacity_seen_bytes(const struct slu_core_capacity *capacity)
 
 uint64_t slu_core_capacity_present_bytes(const struct slu_core_capacity *capacity)
 {
-	return SLU_MIN(capacity->estimate_bytes, slu_core_capacity_seen_bytes(capacity));
+	return SLU_MIN(capacity->estimate_bytes, slu_core_capacity_seen_bytes(capacity)) +
+	       capacity->away_bytes;
 }
 
 uint64_t slu_core_capacity_yielding_bytes(const struct slu_core_capacity *capacity,
@@ -76,7 +77,8 @@ uint64_t slu_core_capacity_yielding_bytes(const struct slu_core_capacity *capaci
 
 uint64_t slu_core_capacity_ahead_bytes(const struct slu_core_capacity *capacity)
 {
-	uint64_t bytes = SLU_MIN(capacity->sure_bytes, slu_core_capacity_seen_bytes(capacity));
+	uint64_t bytes = SLU_MIN(capacity->sure_bytes, slu_core_capacity_seen_bytes(capacity)) +
+			 capacity->away_bytes;
 
 	return slu_sub_floor(bytes, capacity->reserve_bytes);
 }
@@ -96,7 +98,8 @@ int64_t slu_core_capacity_free_bytes(const struct slu_core_capacity *capacity)
 void slu_core_capacity_refused(struct slu_core_capacity *capacity, uint64_t now_ns)
 {
 	assert(capacity->is_learned);
-	capacity->estimate_bytes = SLU_MIN(capacity->estimate_bytes, capacity->charge_bytes);
+	capacity->estimate_bytes =
+		SLU_MIN(capacity->estimate_bytes, capacity->charge_bytes - capacity->away_bytes);
 	capacity->sure_bytes = capacity->refused_bytes = capacity->estimate_bytes;
 	capacity->changed_ns = now_ns;
 	capacity->back_off = SLU_MIN(capacity->back_off * 2, BACK_OFF_MAX);
@@ -113,13 +116,15 @@ void slu_core_capacity_witnessed(struct slu_core_capacity *capacity)
 {
 	if (!capacity->is_learned)
 		return;
-	capacity->estimate_bytes = SLU_MAX(capacity->estimate_bytes, capacity->charge_bytes);
+	capacity->estimate_bytes =
+		SLU_MAX(capacity->estimate_bytes, capacity->charge_bytes - capacity->away_bytes);
 	slu_core_capacity_held(capacity);
 }
 
 void slu_core_capacity_held(struct slu_core_capacity *capacity)
 {
-	uint64_t held = SLU_MIN(capacity->held_bytes, capacity->estimate_bytes);
+	uint64_t here = slu_sub_floor(capacity->held_bytes, capacity->away_bytes);
+	uint64_t held = SLU_MIN(here, capacity->estimate_bytes);
 
 	capacity->sure_bytes = SLU_MAX(capacity->sure_bytes, held);
 }
@@ -178,7 +183,7 @@ void slu_core_capacity_departed(struct slu_core_capacity *capacity, uint64_t now
 void slu_core_capacity_check(const struct slu_core_capacity *capacity)
 {
 	const struct slu_core_account *account;
-	uint64_t charge = 0, held = 0, wanted = 0;
+	uint64_t charge = 0, held = 0, wanted = 0, away = 0;
 	size_t n_charged = 0, n_pending = 0;
 
 	TAILQ_FOREACH (account, &capacity->charged, charged_link)
@@ -192,10 +197,12 @@ void slu_core_capacity_check(const struct slu_core_capacity *capacity)
 		charge += account->charge_bytes;
 		held += account->held_bytes;
 		wanted += account->seat ? account->seat->want.all_bytes : 0;
+		away += account->is_away ? account->charge_bytes : 0;
 	}
 	assert(charge == capacity->charge_bytes);
 	assert(held == capacity->held_bytes);
 	assert(wanted == capacity->wanted_bytes);
+	assert(away == capacity->away_bytes);
 	assert(!n_charged && !n_pending);
 	assert(capacity->back_off >= 1 && capacity->back_off <= BACK_OFF_MAX);
 	assert(capacity->sure_bytes <= capacity->estimate_bytes);

@@ -12,6 +12,8 @@
  *   outsiders   the bytes that outsiders were seen to hold
  *   overhead    the bytes that contexts and drivers of all programs were seen to hold in addition
  *               to the programs' memory
+ *   away        of what is charged, the bytes of programs that the driver suspended: they are not
+ *               on the device, so others may have as many
  *   needed      the bytes without which an open group cannot run, although they are in the reserve
  *   estimate    of the total: falls to what is charged when the driver refuses a client; rises by
  *               1/16 of usable a period while a group lacks memory; each refusal doubles the
@@ -21,9 +23,10 @@
  *               for more would only make bytes come and go
  *
  * The device has as many bytes as estimated, at most the total less outsiders and overhead: these
- * are present. The core hands out what is present less the reserve. The reserve yields to needed
- * bytes, as far as they are present; the driver decides in the end. The core never questions what
- * clients report as held, because the driver gave them these bytes.
+ * are present, and what is away is added to them. The core hands out what is present less the
+ * reserve. The reserve yields to needed bytes, as far as they are present; the driver decides in
+ * the end. The core never questions what clients report as held, because the driver gave them these
+ * bytes.
  *
  * The accounts themselves keep the sums over all accounts.
  */
@@ -49,6 +52,7 @@ struct slu_core_capacity {
 	uint64_t refused_bytes;	 /* the estimate after the last refusal */
 	uint64_t outsider_bytes;
 	uint64_t overhead_bytes;
+	uint64_t away_bytes;   /* sum over accounts */
 	uint64_t needed_bytes; /* kept by fit/reserve.c */
 	uint64_t charge_bytes; /* sum over accounts */
 	uint64_t held_bytes;   /* sum over accounts */

@@ -107,6 +107,40 @@ static void test_a_budget_is_not_learned(void **state)
 	slu_core_capacity_deinit(&c);
 }
 
+static void test_what_is_away_is_there_for_others(void **state)
+{
+	struct slu_core_capacity c;
+	struct slu_core_account a, b;
+
+	(void)state;
+	slu_core_capacity_init(&c, true, 100, 0, 0);
+	slu_core_account_init(&a, &c, NULL, NULL);
+	slu_core_account_init(&b, &c, NULL, NULL);
+	slu_core_account_report(&a, 40, 40);
+	assert_int_equal(slu_core_capacity_free_bytes(&c), 60);
+	slu_core_account_set_away(&a, true);
+	slu_core_account_set_away(&a, true);
+	assert_int_equal(slu_core_capacity_free_bytes(&c), 100);
+	/* a refusal tells of what is there, and not of what is away */
+	slu_core_account_report(&b, 70, 0);
+	slu_core_capacity_refused(&c, 5);
+	assert_int_equal(slu_core_capacity_free_bytes(&c), 0);
+	assert_int_equal(c.estimate_bytes, 70);
+	/* its charge may change meanwhile */
+	slu_core_account_report(&a, 30, 30);
+	assert_int_equal(slu_core_capacity_free_bytes(&c), 0);
+	slu_core_capacity_check(&c);
+	slu_core_capacity_forget(&c, 6);
+	assert_int_equal(slu_core_capacity_free_bytes(&c), 30);
+	slu_core_account_set_away(&a, false);
+	assert_int_equal(slu_core_capacity_free_bytes(&c), 0);
+	slu_core_account_set_away(&a, true);
+	slu_core_account_deinit(&a);
+	assert_int_equal(c.away_bytes, 0);
+	slu_core_account_deinit(&b);
+	slu_core_capacity_deinit(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -117,6 +151,7 @@ int main(void)
 			test_rule_16_the_estimate_lies_between_held_bytes_and_what_outsiders_leave),
 		cmocka_unit_test(test_a_client_that_holds_more_raises_the_estimate),
 		cmocka_unit_test(test_a_budget_is_not_learned),
+		cmocka_unit_test(test_what_is_away_is_there_for_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
