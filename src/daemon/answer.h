@@ -27,6 +27,15 @@ void slu_answer_say(struct slu_answer *answer, const char *words);
 /* @reply, taken over, is the answer. */
 void slu_answer_with(struct slu_answer *answer, json_t *reply);
 
+struct slu_program;
+
+/* verb-steer.c: whether the user means @program, by a name, a pid or a group, and may steer it. */
+bool slu_verb_means(const struct slu_answer *answer, const struct slu_program *program,
+		    const char *who);
+
+/* verb-suspend.c: adds "suspended" to the reply: those of them that the driver suspended. */
+void slu_verb_list_suspended(struct slu_answer *answer, const char *who);
+
 /* One function for each request; control.c checks the permission before. */
 #define SLU_VERB_LOCAL(name)
 #define SLU_VERB_DAEMON(name)			      void slu_verb_##name(struct slu_answer *answer);

@@ -381,6 +381,10 @@ static int program_revive(struct slu_program *program, const struct slu_roster_l
 	r = slu_core_orphan(server->core, slu_clock_now_ns(), &orphan);
 	if (!r && line->is_parked)
 		r = slu_group_park(server, program->group, true);
+	if (!r)
+		slu_program_suspend(program, line->suspension <= SLU_SUSPENSION_COMING
+						     ? (enum slu_suspension)line->suspension
+						     : SLU_SUSPENSION_NONE);
 	return slu_fold(r);
 }
 

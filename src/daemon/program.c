@@ -215,6 +215,7 @@ static void make_line(const struct slu_program *program, struct slu_roster_line 
 		.wire_group = program->group->wire,
 		.is_split = program->group->is_split,
 		.is_parked = program->group->is_parked,
+		.suspension = program->suspension,
 		.helper = program->helper,
 		.n_devices = program->n_devices,
 	};
@@ -229,6 +230,38 @@ static void make_line(const struct slu_program *program, struct slu_roster_line 
 		line.devices[d].total_bytes = device->total_bytes;
 	}
 	*ret_line = line;
+}
+
+/*
+ * Whether others may have what a suspended program is charged for. The daemon of several users
+ * believes only a device: a user could claim to have suspended a program.
+ */
+static bool program_is_away(const struct slu_program *program)
+{
+	for (unsigned d = 0; d < program->n_devices; d++) {
+		const struct slu_program_device *own = &program->devices[d];
+
+		if (program->server->options.is_system &&
+		    (own->device->kind != SLU_DEVICE_BOARD || own->device->is_busy ||
+		     own->shown_bytes))
+			return false;
+	}
+	return program->suspension == SLU_SUSPENSION_AWAY;
+}
+
+void slu_program_suspend(struct slu_program *program, enum slu_suspension suspension)
+{
+	struct slu_roster_line line;
+	int slot = program->slot;
+
+	program->suspension = suspension;
+	slu_core_suspend(program->server->core, slu_clock_now_ns(), program->id,
+			 program_is_away(program));
+	slu_server_wake(program->server);
+	if (slot < 0 || !slu_roster_get(program->server->roster, slot, &line))
+		return;
+	line.suspension = suspension;
+	slu_roster_put(program->server->roster, &slot, &line);
 }
 
 int slu_program_write(struct slu_program *program, const struct slu_core_orphan *charges)

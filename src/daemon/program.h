@@ -49,7 +49,30 @@ struct slu_program_device {
 	uint64_t moved_in_bytes, moved_out_bytes; /* as in the last FACTS */
 	bool hears_present;			  /* as HELLO says */
 	uint64_t present_bytes;			  /* as in the last PRESENT; 0: never */
-	uint64_t seen_bytes; /* while the daemon looks: what the board says that it has */
+	uint64_t seen_bytes;  /* while the daemon looks: what the board says that it has */
+	uint64_t shown_bytes; /* … when it looked last */
+	uint64_t used_bytes;  /* of the device, before the program was suspended */
+	uint64_t away_bytes;  /* what became free then, and must be free before it comes back */
+};
+
+/*
+ * What a command of the user's does with the driver's own suspend (verb-suspend.c). The daemon
+ * itself calls no driver.
+ *
+ *   NONE  -> GOING  [begin]   parked; a command is about to suspend it
+ *   GOING -> AWAY   [done]    nothing of it is on a device
+ *   GOING -> NONE   [failed]
+ *   AWAY  -> COMING [resume]  unparked; others give up bytes for it
+ *   COMING -> AWAY  [done]    it could not be brought back
+ *   COMING -> NONE  [resumed]
+ *
+ * All but NONE are in the roster: the driver's state outlives a daemon.
+ */
+enum slu_suspension {
+	SLU_SUSPENSION_NONE,
+	SLU_SUSPENSION_GOING,
+	SLU_SUSPENSION_AWAY,
+	SLU_SUSPENSION_COMING,
 };
 
 struct slu_program {
@@ -69,7 +92,8 @@ struct slu_program {
 	struct slu_session *session;
 	bool is_orphan;
 	bool is_kicked; /* a user has ended it; the kernel has yet to */
-	int slot;	/* in the roster */
+	enum slu_suspension suspension;
+	int slot; /* in the roster */
 	struct slu_charge charge;
 	struct slu_charge return_charge; /* of an orphan: for the connection by which it returns */
 	uint64_t excess_ns;		 /* the last EXCESS that was recorded; 0: never */
@@ -122,6 +146,9 @@ struct slu_program *slu_program_find_pid(struct slu_server *server, pid_t pid);
 /* The core split it from the others of its group, or united it with them. Return: 0, or -ENOMEM.
  */
 int slu_program_change_group(struct slu_program *program, uint64_t group);
+
+/* Sets the suspension, in the core and the roster as well. */
+void slu_program_suspend(struct slu_program *program, enum slu_suspension suspension);
 
 /* The name of another program of the run that it was split from; or NULL. */
 const char *slu_program_split_from(const struct slu_program *program);

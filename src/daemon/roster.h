@@ -45,8 +45,9 @@ struct slu_roster_line {
 	uint64_t disk_bytes;
 	uint32_t n_devices;
 	uint32_t is_split; /* from the others of wire_group */
-	uint32_t is_parked;
-	pid_t helper; /* the client's thread in it; 0: not known */
+	uint16_t is_parked;
+	uint16_t suspension; /* enum slu_suspension */
+	pid_t helper;	     /* the client's thread in it; 0: not known */
 	struct slu_roster_device devices[SLU_WIRE_DEVICES_MAX];
 };
 

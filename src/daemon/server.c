@@ -51,6 +51,7 @@ static void program_confirm(struct slu_program *program, uint64_t now_ns)
 		if (own->device->kind == SLU_DEVICE_BOARD && !own->device->is_busy)
 			slu_core_confirm(program->server->core, now_ns, program->id, d,
 					 own->seen_bytes);
+		own->shown_bytes = own->seen_bytes;
 		own->seen_bytes = 0;
 	}
 }

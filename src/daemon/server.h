@@ -20,8 +20,9 @@
  *   config.c    the settings, with config-read.c, config-print.c and setting.c
  *   settings.c  puts settings in force
  *   backing.c   budgets of host memory and disk, with cgroup.c
- *   control.c   requests of commands; verb-show.c, verb-set.c, verb-steer.c and verb-enter.c answer
- *               them, with answer.c, status.c, status-timeline.c and history.c
+ *   control.c   requests of commands; verb-show.c, verb-set.c, verb-steer.c, verb-enter.c and
+ *               verb-suspend.c answer them, with answer.c, status.c, status-timeline.c and
+ *               history.c
  *   timeline.c  the last turns, moves and denials; denial.c explains a denial
  *   process.c   facts about other processes
  *   serial.c    the files of the setting vmm_serial

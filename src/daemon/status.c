@@ -383,7 +383,8 @@ static json_t *make_program(const struct slu_control_view *view, const struct sl
 		.uid = program->uid,
 		.name = program->name,
 		.group = group,
-		.state = slu_core_state_name(g.state),
+		.state = program->suspension == SLU_SUSPENSION_AWAY ? "suspended"
+								    : slu_core_state_name(g.state),
 		.connection = connection_of(program),
 		.mode = c.n_devices ? slu_mode_name(c.modes[0]) : "",
 		.reason = reason,

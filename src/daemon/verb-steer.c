@@ -57,7 +57,8 @@ struct steering {
 	bool (*is_needed)(const struct slu_program *program);
 	int (*act)(struct slu_server *server, struct slu_program *program);
 	int (*act_refused)(struct slu_session *session); /* NULL: not possible */
-	bool is_lasting; /* it cannot be undone: not of several programs unless all are meant */
+	bool is_lasting;  /* it cannot be undone: not of several programs unless all are meant */
+	bool brings_back; /* the answer lists programs that the driver suspended */
 };
 
 static void list_program(json_t *list, const char *name, pid_t pid)
@@ -79,8 +80,8 @@ static bool may_steer(const struct slu_answer *answer, uid_t uid, pid_t pid)
 	return answer->view.is_master || (answer->view.uid == uid && slu_process_obeys(pid, uid));
 }
 
-static bool is_steered(const struct slu_answer *answer, const struct slu_program *program,
-		       const char *who)
+bool slu_verb_means(const struct slu_answer *answer, const struct slu_program *program,
+		    const char *who)
 {
 	return (!who || is_meant(program, who)) && may_steer(answer, program->uid, program->pid);
 }
@@ -101,7 +102,7 @@ static unsigned list_meant(const struct slu_answer *answer, const struct steerin
 	unsigned n = 0;
 
 	LIST_FOREACH (program, &answer->view.server->programs, entry) {
-		if (!is_steered(answer, program, who))
+		if (!slu_verb_means(answer, program, who))
 			continue;
 		list_program(verb->is_needed(program) ? changes : others, program->name,
 			     program->pid);
@@ -116,7 +117,8 @@ static void act_on_meant(struct slu_answer *answer, const struct steering *verb,
 	int r;
 
 	LIST_FOREACH (program, &answer->view.server->programs, entry) {
-		r = is_steered(answer, program, who) ? verb->act(answer->view.server, program) : 0;
+		r = slu_verb_means(answer, program, who) ? verb->act(answer->view.server, program)
+							 : 0;
 		if (r < 0) {
 			steer_complain(answer, program->name, program->pid, -r);
 			return;
@@ -196,7 +198,7 @@ static bool is_ambiguous(struct slu_answer *answer, const struct steering *verb,
 	unsigned n = 0;
 
 	LIST_FOREACH (program, &answer->view.server->programs, entry)
-		if (is_steered(answer, program, who) && verb->is_needed(program))
+		if (slu_verb_means(answer, program, who) && verb->is_needed(program))
 			pid_add(pids, sizeof(pids), n++, program->pid);
 	LIST_FOREACH (session, &answer->view.server->sessions, entry)
 		if (is_refused(answer, session, who) && !session->is_kicked)
@@ -262,14 +264,17 @@ static void programs_steer(struct slu_answer *answer, const struct steering *ver
 	if (!answer->status) {
 		say_done(answer, verb, changes, others);
 		json_object_set(answer->reply, "programs", changes);
+		if (verb->brings_back)
+			slu_verb_list_suspended(answer, who);
 	}
 	json_decref(changes);
 	json_decref(others);
 }
 
+/* One that the driver suspended comes back by other requests: see verb-suspend.c. */
 static bool is_parked(const struct slu_program *program)
 {
-	return program->group->is_parked;
+	return program->group->is_parked && !program->suspension;
 }
 
 static bool is_not_parked(const struct slu_program *program)
@@ -292,7 +297,7 @@ static int program_park(struct slu_server *server, struct slu_program *program)
 
 static int program_unpark(struct slu_server *server, struct slu_program *program)
 {
-	return slu_fold(set_parked(server, program, false));
+	return program->suspension ? 0 : slu_fold(set_parked(server, program, false));
 }
 
 static int kick_process(int pidfd, const char *name, pid_t pid)
@@ -333,33 +338,42 @@ static int kick_refused(struct slu_session *session)
 
 void slu_verb_park(struct slu_answer *answer)
 {
-	static const struct steering verb = {
-		"Parked",      "was parked already", "No program was left to park.",
-		is_not_parked, program_park,	     NULL,
-		false
-	};
+	static const struct steering verb = { "Parked",
+					      "was parked already",
+					      "No program was left to park.",
+					      is_not_parked,
+					      program_park,
+					      NULL,
+					      false,
+					      false };
 
 	programs_steer(answer, &verb);
 }
 
 void slu_verb_unpark(struct slu_answer *answer)
 {
-	static const struct steering verb = {
-		"Unparked", "was not parked", "No program was parked.",
-		is_parked,  program_unpark,   NULL,
-		false
-	};
+	static const struct steering verb = { "Unparked",
+					      "was not parked",
+					      "No program was parked.",
+					      is_parked,
+					      program_unpark,
+					      NULL,
+					      false,
+					      true };
 
 	programs_steer(answer, &verb);
 }
 
 void slu_verb_kick(struct slu_answer *answer)
 {
-	static const struct steering verb = {
-		"Ended",       "was ended already", "There was no program to end.",
-		is_not_kicked, program_kick,	    kick_refused,
-		true
-	};
+	static const struct steering verb = { "Ended",
+					      "was ended already",
+					      "There was no program to end.",
+					      is_not_kicked,
+					      program_kick,
+					      kick_refused,
+					      true,
+					      false };
 
 	programs_steer(answer, &verb);
 }
