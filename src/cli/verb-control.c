@@ -12,15 +12,25 @@
 #include "cli/cli.h"
 #include "cli/parse.h"
 #include "cli/reply.h"
+#include "cli/suspend.h"
 
 struct options {
 	struct slu_cli_where where;
 	bool all;
+	bool deep;
 	const char *program;
 };
 
 static const struct slu_cli_option all_options[] = {
 	{ .name = "all", .doc = "every program of yours", .at = offsetof(struct options, all) },
+	{ 0 },
+};
+
+static const struct slu_cli_option park_options[] = {
+	{ .name = "all", .doc = "every program of yours", .at = offsetof(struct options, all) },
+	{ .name = "deep",
+	  .doc = "let the driver take everything off the device, contexts too",
+	  .at = offsetof(struct options, deep) },
 	{ 0 },
 };
 
@@ -63,8 +73,16 @@ static int finish(struct options *o, json_t *request)
 	json_t *reply;
 	int r = slu_cli_ask(&o->where, request, &reply);
 
+	const json_t *suspended;
+
 	if (r)
 		return r;
+	suspended = json_object_get(reply, "suspended");
+	if (suspended) {
+		r = slu_suspend_bring_back(&o->where, suspended);
+		json_decref(reply);
+		return r;
+	}
 	if (o->where.is_json) {
 		slu_reply_print(reply, false);
 	} else {
@@ -89,7 +107,14 @@ static int steer(int argc, char **argv, const struct slu_cli_verb *verb, const c
 
 static int park(int argc, char **argv)
 {
-	return steer(argc, argv, &slu_cli_park, "park");
+	struct options o = { 0 };
+	json_t *request;
+
+	slu_cli_parse(&slu_cli_park, argc, argv, &o);
+	if (o.deep)
+		return slu_suspend_programs(&o.where, o.program, o.all);
+	request = json_pack("{s:s, s:b, s:s*}", "verb", "park", "all", o.all, "program", o.program);
+	return finish(&o, request);
 }
 
 static int unpark(int argc, char **argv)
@@ -103,12 +128,14 @@ static int kick(int argc, char **argv)
 }
 
 const struct slu_cli_verb slu_cli_park = {
-	.options = all_options,
+	.options = park_options,
 	.asks = SLU_CLI_ASKS_FACTS,
 	.args_doc = "NAME|PID\n--all",
 	.doc = "Put a program aside: it gets no turn, and its bytes leave the device.\v"
-	       "It keeps everything it had; 'sluice unpark' lets it go on.\n\n"
-	       "For example: sluice park train",
+	       "It keeps everything it had; 'sluice unpark' lets it go on. What cannot move stays "
+	       "on "
+	       "the device, unless --deep asks the driver to suspend the program.\n\n"
+	       "For example: sluice park --deep train",
 	.take = take_program,
 	.offers = SLU_CLI_OFFERS_PROGRAMS,
 	.check = check_program,

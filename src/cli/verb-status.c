@@ -101,7 +101,7 @@ static void add_state(struct slu_table *table, const json_t *program)
 {
 	const char *state = slu_reply_text(program, "state"), *more = "";
 
-	if (json_is_true(json_object_get(program, "parked")))
+	if (json_is_true(json_object_get(program, "parked")) && strcmp(state, "suspended"))
 		state = "parked";
 	if (json_is_true(json_object_get(program, "stuck")))
 		more = " (stuck)";
@@ -323,7 +323,8 @@ const struct slu_cli_verb slu_cli_status = {
 	.options = option_table,
 	.asks = SLU_CLI_ASKS_FACTS,
 	.doc = "Show who runs, who waits and why, and what is where.\v"
-	       "STATE is running, waiting, filling, draining, idle or parked. MODE is what must be "
+	       "STATE is running, waiting, filling, draining, idle, parked or suspended. MODE is "
+	       "what must be "
 	       "on "
 	       "the device during a turn: all, mapped (the rest is reached over the bus) or launch "
 	       "(each command's own). LEVEL is the policy's: 0 is for programs that people talk "
