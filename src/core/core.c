@@ -295,7 +295,22 @@ static void expect_rise(struct slu_core *core)
 	}
 }
 
-/* Rule 43: map a part of a program's memory only if not all of it fits on the device. */
+/*
+ * Rule 43: map a part of a program's memory only if not all of it fits on the device. The estimate
+ * rises while a program is mapped only because of refusals.
+ */
+static void mode_refresh(struct slu_core *core, struct slu_core_seat *seat)
+{
+	struct slu_core_capacity *capacity = &core->devices[seat->device]->capacity;
+	uint64_t need = slu_core_seat_need_bytes(seat);
+	bool is_larger = need > slu_core_capacity_seen_bytes(capacity);
+
+	seat->maps_refused &= need > slu_core_capacity_present_bytes(capacity);
+	if (seat->maps_refused && !is_larger && seat->want.is_runnable)
+		capacity->is_lacking = true;
+	seat->mode = is_larger || seat->maps_refused ? SLU_MODE_MAPPED : SLU_MODE_ALL;
+}
+
 static void modes_refresh(struct slu_core *core)
 {
 	struct slu_core_client *client;
@@ -303,17 +318,9 @@ static void modes_refresh(struct slu_core *core)
 	if (!core->has_mappers)
 		return;
 	TAILQ_FOREACH (client, &core->clients, link)
-		for (unsigned i = 0; i < client->n_seats; i++) {
-			struct slu_core_seat *seat = &client->seats[i];
-			const struct slu_core_capacity *capacity =
-				&core->devices[seat->device]->capacity;
-
-			if (seat->maps_if_larger)
-				seat->mode = slu_core_seat_need_bytes(seat) >
-							     slu_core_capacity_seen_bytes(capacity)
-						     ? SLU_MODE_MAPPED
-						     : SLU_MODE_ALL;
-		}
+		for (unsigned i = 0; i < client->n_seats; i++)
+			if (client->seats[i].maps_if_larger)
+				mode_refresh(core, &client->seats[i]);
 }
 
 static void silence_report(struct slu_core *core, const struct slu_core_capacity *capacity)

@@ -33,6 +33,7 @@ struct slu_core_seat {
 	uint8_t place;	     /* in HELLO's list: how messages name it */
 	enum slu_mode mode;  /* as it counts now */
 	bool maps_if_larger; /* MAPPED while it is larger than the device, else ALL (rule 43) */
+	bool maps_refused;   /* … also because the driver refused what the device should have */
 	enum slu_core_phase phase;
 	struct slu_epoch epoch;
 	struct slu_msg_want want; /* as last reported */

@@ -147,6 +147,7 @@ void script_join(struct script *s, uint64_t client, uint64_t group,
 		.hello = hello,
 		.priority = s->priority,
 		.expect_ns = s->expect_ns,
+		.maps_if_larger = s->maps_if_larger,
 	};
 
 	for (unsigned d = 0; d < hello->n_devices; d++) {

@@ -30,6 +30,7 @@ struct script {
 	enum slu_core_priority priority; /* of those who join from now on */
 	uint64_t user;			 /* likewise */
 	uint64_t expect_ns;		 /* likewise */
+	bool maps_if_larger;		 /* likewise */
 	const char *name;		 /* likewise; NULL: each has its own */
 };
 

@@ -13,7 +13,8 @@
  * denied it and logged the reason. The driver does not say how much it needs: the extent is twice
  * as large at each try.
  *
- * In mode MAPPED, extents of the program itself become MAPPED to make headroom.
+ * In mode MAPPED, extents of the program itself become MAPPED to make headroom
+ * (docs/decisions/0034-headroom-of-larger-programs.md).
  */
 
 #include "cuda/device.h"

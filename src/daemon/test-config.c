@@ -175,7 +175,7 @@ static void test_a_programs_section_goes_before_memory_whatever_the_order(void *
 	assert_string_equal(program.on_daemon_loss, "run");
 	slu_config_program(&copy, "train", &program);
 	assert_int_equal(program.visible_bytes, 4 * SLU_GIB);
-	assert_string_equal(program.allow_mapped, "off");
+	assert_string_equal(program.allow_mapped, "auto");
 	assert_string_equal(program.on_daemon_loss, "wait");
 	assert_int_equal(
 		slu_config_get(&copy, "program train", "on_daemon_loss", value, sizeof(value)), 0);

@@ -345,6 +345,8 @@ void slu_peer_tally_set_frozen(struct slu_peer_device *device, struct slu_unit *
 bool slu_peer_tally_has_frozen(const struct slu_peer_device *device);
 uint64_t slu_peer_tally_unbacked_bytes(const struct slu_peer *peer);
 uint64_t slu_peer_tally_largest_bytes(struct slu_peer_device *device);
+/* The bytes that must be on the device itself: units that cannot move, and headroom. */
+uint64_t slu_peer_tally_fixed_bytes(const struct slu_peer_device *device);
 void slu_peer_tally_check(const struct slu_peer_device *device);
 
 /* The count is the only change that a read makes, so const devices are taken too. */

@@ -69,8 +69,10 @@ static const struct slu_unit *awaited_unit(const struct slu_peer_device *d)
 	return NULL;
 }
 
-/* The bytes that must be MAPPED instead, so that @held_bytes and the awaited unit are inside the
- * share. */
+/*
+ * The bytes that must be MAPPED instead, so that @held_bytes and the awaited unit are inside the
+ * share. The daemon plans a share for it, or denies it.
+ */
 static uint64_t share_excess(const struct slu_peer *peer, const struct slu_peer_device *d,
 			     uint64_t held_bytes)
 {
@@ -220,14 +222,6 @@ static struct slu_unit *unit_next_out(const struct slu_peer_device *d, enum slu_
 	return slu_place_next_out(&d->units, from, shortfall_bytes, &d->foresight);
 }
 
-static bool share_gets_free(const struct slu_peer *peer, const struct slu_peer_device *d)
-{
-	uint64_t held = d->account.held_bytes - d->leaving_bytes;
-
-	return d->n_moving[OUT] || d->retry_ns[OUT] ||
-	       unit_next_out(d, SLU_PLACE_DEVICE, share_excess(peer, d, held));
-}
-
 /* The mapped bytes beyond what pinned memory may hold when nothing is staged any more. */
 static uint64_t mapped_excess_bytes(const struct slu_peer *peer)
 {
@@ -321,10 +315,8 @@ static struct slu_unit *move_choose_in(const struct slu_peer *peer, const struct
 		return u;
 	*ret_moving = SLU_MOVING_MAP;
 	slu_peer_tally_note_scan(d);
-	u = slu_place_next_map(&d->units,
-			       slu_sub_floor(peer->pinned.limit_bytes, peer->pinned.held_bytes));
-	/* others leave for it: it is mapped only if that does not help, to be out of the way */
-	return u && u->device_only && share_gets_free(peer, d) ? NULL : u;
+	return slu_place_next_map(&d->units,
+				  slu_sub_floor(peer->pinned.limit_bytes, peer->pinned.held_bytes));
 }
 
 static void move_begin(struct slu_peer *peer, unsigned index, struct slu_unit *u, unsigned way,
@@ -351,10 +343,10 @@ static void move_begin(struct slu_peer *peer, unsigned index, struct slu_unit *u
 }
 
 /*
- * A unit would leave only because the window is too small for the command in front, or be mapped
- * only because it is above the goal. If the daemon does not know the need yet, WANT is sent and the
- * daemon has a moment to answer with more. Otherwise a program that fits would move bytes to and
- * fro inside a window that is about to grow.
+ * A unit would leave only because the window is too small for the command in front or for headroom,
+ * or be mapped only because it is above the goal. If the daemon does not know the need yet, WANT is
+ * sent and the daemon has a moment to answer with more. Otherwise a program that fits would move
+ * bytes to and fro inside a window that is about to grow.
  */
 static bool move_waits_for_window(struct slu_peer *peer, uint64_t now_ns, unsigned index,
 				  unsigned way, enum slu_moving moving)
@@ -363,8 +355,8 @@ static bool move_waits_for_window(struct slu_peer *peer, uint64_t now_ns, unsign
 
 	if (!peer->is_connected || peer->is_alone)
 		return false;
-	if (way == OUT &&
-	    (!d->n_command || d->account.held_bytes - d->leaving_bytes > d->account.limit_bytes))
+	if (way == OUT && ((!d->n_command && !awaited_unit(d)) ||
+			   d->account.held_bytes - d->leaving_bytes > d->account.limit_bytes))
 		return false;
 	if (way == IN && moving != SLU_MOVING_MAP)
 		return false;

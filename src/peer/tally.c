@@ -90,6 +90,14 @@ uint64_t slu_peer_tally_largest_bytes(struct slu_peer_device *d)
 	return d->largest_bytes;
 }
 
+uint64_t slu_peer_tally_fixed_bytes(const struct slu_peer_device *d)
+{
+	uint64_t frozen = d->owned_bytes - d->frozen_bytes[SLU_FROZEN_NO];
+
+	/* headroom without backing is frozen, too */
+	return SLU_MIN(frozen + d->device_only_bytes, d->owned_bytes);
+}
+
 void slu_peer_tally_check(const struct slu_peer_device *d)
 {
 	uint64_t places[_SLU_PLACE_MAX] = { 0 }, frozen[_SLU_FROZEN_MAX] = { 0 };

@@ -105,6 +105,36 @@ static void rule_12_a_unit_above_the_goal_is_mapped(void **state)
 	fixture_deinit(&f);
 }
 
+/* 6 and 4 bytes are on a device that holds 10, and a call needs 5 of them. */
+static void rule_43_units_leave_for_headroom_which_is_never_mapped(void **state)
+{
+	struct slu_unit *spare;
+	struct fixture f;
+
+	fixture_init(&f, SLU_MODE_MAPPED, 100);
+	fixture_in_ram(&f, 6);
+	fixture_in_ram(&f, 4);
+	spare = fixture_unit(&f, 5);
+	spare->device_only = true;
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, spare), SLU_PEER_E_IN_RAM);
+	slu_peer_turn_want_open(f.peer, f.now_ns, 0);
+	fixture_step(&f);
+	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.working_bytes, 5);
+	assert_int_equal(fixture_said(&f, SLU_MSG_WANT)->want.min_bytes, 15);
+	fixture_limit(&f, DEVICE0, 1, 10, 10, SLU_PACE_NOW);
+	fixture_limit(&f, PINNED, 1, 50, 50, SLU_PACE_NOW);
+	fixture_turn(&f, EPOCH(1));
+	for (unsigned i = 0; i < 8 && !slu_peer_view_gate_is_open(f.peer, 0); i++) {
+		fixture_finish_moves(&f);
+		fixture_wait(&f, FIXTURE_ANSWER_NS);
+		assert_int_not_equal(spare->place, SLU_PLACE_MAPPED);
+	}
+	assert_int_equal(spare->place, SLU_PLACE_DEVICE);
+	assert_true(slu_peer_view_gate_is_open(f.peer, 0));
+	assert_true(fixture_held(&f, PINNED) >= 6);
+	fixture_deinit(&f);
+}
+
 static void a_mapped_unit_comes_in_when_a_turn_begins_with_free_bytes(void **state)
 {
 	struct fixture f;
@@ -364,6 +394,7 @@ int main(void)
 		cmocka_unit_test(rule_8_a_running_program_gives_nothing_and_reports_it),
 		cmocka_unit_test(rule_11_only_the_shortfall_leaves),
 		cmocka_unit_test(rule_12_a_unit_above_the_goal_is_mapped),
+		cmocka_unit_test(rule_43_units_leave_for_headroom_which_is_never_mapped),
 		cmocka_unit_test(a_mapped_unit_comes_in_when_a_turn_begins_with_free_bytes),
 		cmocka_unit_test(rule_13_a_refusal_is_retried_and_then_reported),
 		cmocka_unit_test(rule_28_a_newer_limit_cancels_moves_under_way),

@@ -46,6 +46,7 @@ void slu_peer_want_fill(struct slu_peer *peer, unsigned index, struct slu_msg_wa
 	struct slu_peer_device *d = &peer->devices[index];
 	uint64_t units = d->owned_bytes + slu_peer_crossing_elsewhere_bytes(peer, d);
 	uint64_t largest = slu_peer_tally_largest_bytes(d);
+	uint64_t fixed = slu_peer_tally_fixed_bytes(d);
 	const struct slu_unit *u;
 
 	TAILQ_FOREACH (u, &peer->waiting_allocs, link) {
@@ -53,6 +54,7 @@ void slu_peer_want_fill(struct slu_peer *peer, unsigned index, struct slu_msg_wa
 			continue;
 		units += u->bytes;
 		largest = SLU_MAX(largest, u->bytes);
+		fixed += u->device_only ? u->bytes : 0;
 	}
 	*ret_want = (struct slu_msg_want){
 		.account = { SLU_TIER_DEVICE, (uint8_t)index },
@@ -60,7 +62,8 @@ void slu_peer_want_fill(struct slu_peer *peer, unsigned index, struct slu_msg_wa
 		.min_bytes = d->mode == SLU_MODE_LAUNCH ? SLU_MIN(slu_peer_command_need(d), units)
 							: units,
 		.all_bytes = units + d->paged_bytes,
-		.working_bytes = slu_peer_working_reported(d),
+		.working_bytes =
+			slu_peer_move_uses_map(peer, d) ? fixed : slu_peer_working_reported(d),
 		.largest_bytes = largest,
 	};
 }

@@ -430,10 +430,9 @@ struct slu_unit *slu_place_next_map(const struct slu_unit_list *units, uint64_t 
 	struct slu_unit *u, *best = NULL;
 
 	TAILQ_FOREACH (u, units, link) {
-		if (!slu_unit_is_away(u) || u->pinned || u->bytes > free_bytes)
+		if (!slu_unit_is_away(u) || u->pinned || u->device_only || u->bytes > free_bytes)
 			continue;
-		if (!best || u->device_only < best->device_only ||
-		    (u->device_only == best->device_only && u->last_use < best->last_use))
+		if (!best || u->last_use < best->last_use)
 			best = u;
 	}
 	return best;

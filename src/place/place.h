@@ -57,8 +57,7 @@ struct slu_unit *slu_place_next_ahead(const struct slu_unit_list *units, uint64_
 
 /*
  * The next unit to map, so that the device reaches it over the bus, of at most @free_bytes, or
- * NULL: the least recently used, for the others should be on the device. Units that are device_only
- * come last.
+ * NULL: the least recently used, for the others should be on the device. None that is device_only.
  */
 struct slu_unit *slu_place_next_map(const struct slu_unit_list *units, uint64_t free_bytes);
 

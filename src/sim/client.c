@@ -87,6 +87,7 @@ void slu_sim_client_kill(struct slu_sim_client *c)
 		free(c->alloc);
 		c->alloc = NULL;
 	}
+	c->headroom = NULL; /* one of its units */
 	for (unsigned d = 0; d < c->n_devices; d++)
 		c->n_kernels[d] = 0;
 	while (c->n_moves) {

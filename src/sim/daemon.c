@@ -154,6 +154,7 @@ static void client_join(struct slu_sim_world *w, unsigned client, const struct s
 		.group = s->group,
 		.name = "program",
 		.hello = &m->hello,
+		.maps_if_larger = c->maps_if_larger,
 	};
 	int r;
 

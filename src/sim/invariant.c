@@ -402,7 +402,7 @@ void slu_sim_invariant_move(struct slu_sim_client *c, const struct slu_unit *mov
 {
 	struct slu_peer_account_view view;
 	const struct slu_unit *u, *coming;
-	uint64_t leaving = 0;
+	uint64_t leaving = 0, headroom = 0;
 
 	if (moved->place != SLU_PLACE_DEVICE || c->n_command)
 		return;
@@ -413,10 +413,14 @@ void slu_sim_invariant_move(struct slu_sim_client *c, const struct slu_unit *mov
 			      &view);
 	/* in mode LAUNCH it may also leave for one that is needed sooner */
 	coming = slu_peer_view_ahead(c->peer, moved->device);
-	/* in mode MAPPED its share may be less than its limit */
-	if (c->modes[moved->device] == SLU_MODE_MAPPED)
+	/* in mode MAPPED its share may be less than its limit, or a call needs headroom */
+	if (c->modes[moved->device] == SLU_MODE_MAPPED) {
 		view.limit_bytes = SLU_MIN(view.limit_bytes, view.goal_bytes);
-	if (view.held_bytes - leaving + (coming ? coming->bytes : 0) <= view.limit_bytes)
+		if (c->headroom && c->headroom->device == moved->device &&
+		    slu_unit_is_away(c->headroom))
+			headroom = c->headroom->bytes;
+	}
+	if (view.held_bytes - leaving + headroom + (coming ? coming->bytes : 0) <= view.limit_bytes)
 		slu_sim_world_break(c->world, "I11: client %u: a unit leaves for nothing",
 				    c->index);
 }

@@ -70,6 +70,7 @@ static void op_alloc(struct slu_sim_client *c, const struct slu_sim_op *op)
 			abort();
 		c->alloc->bytes = op->amount;
 		c->alloc->device = (uint8_t)op->device;
+		c->alloc->device_only = op->kind == SLU_SIM_HEADROOM;
 	}
 	switch (slu_peer_alloc(c->peer, now, c->alloc)) {
 	case 0:
@@ -103,10 +104,53 @@ static void op_alloc(struct slu_sim_client *c, const struct slu_sim_op *op)
 		op_denied(c);
 		return;
 	}
-	if (c->early && !slu_sim_chance(&c->world->random, UNWATCHED))
-		slu_peer_alloc_watch(c->peer, c->alloc);
+	if (op->kind == SLU_SIM_HEADROOM) {
+		c->headroom = c->alloc;
+	} else {
+		if (c->early && !slu_sim_chance(&c->world->random, UNWATCHED))
+			slu_peer_alloc_watch(c->peer, c->alloc);
+		op_next(c);
+	}
 	c->alloc = NULL;
-	op_next(c);
+}
+
+static void unit_release(struct slu_sim_client *c, struct slu_unit *u)
+{
+	uint64_t now = slu_sim_world_now_ns(c->world);
+
+	if (u->place == SLU_PLACE_DEVICE)
+		slu_sim_board_free(c->world, c->devices[u->device], u->bytes);
+	slu_peer_alloc_released(c->peer, now, u);
+	if (u->pinned)
+		slu_peer_pinning_released(c->peer, now, u->bytes);
+	free(u);
+}
+
+/* When the gate is open the unit is on the device: it goes, and the call finds its memory free. */
+static void op_headroom(struct slu_sim_client *c, const struct slu_sim_op *op)
+{
+	struct slu_unit *u = c->headroom;
+	bool is_open = c->gate[op->device];
+
+	if (!u) {
+		op_alloc(c, op);
+		return;
+	}
+	if (!is_open && slu_peer_turn_want_open(c->peer, slu_sim_world_now_ns(c->world),
+						op->device) != SLU_PEER_E_DENIED)
+		return;
+	if (u->moving != SLU_MOVING_NO || u->shift != SLU_SHIFT_NO)
+		return;
+	if (is_open && !c->shutting[op->device] && u->place != SLU_PLACE_DEVICE)
+		slu_sim_world_break(c->world, "client %u: the gate is open without its headroom",
+				    c->index);
+	c->headroom = NULL;
+	c->world->counts.n_headroom += is_open;
+	unit_release(c, u);
+	if (is_open)
+		op_next(c);
+	else
+		op_denied(c);
 }
 
 static void op_free(struct slu_sim_client *c, const struct slu_sim_op *op)
@@ -127,12 +171,7 @@ static void op_free(struct slu_sim_client *c, const struct slu_sim_op *op)
 	for (size_t i = 0; i < c->n_command; i++)
 		if (c->command[i] == picked)
 			c->n_command = 0;
-	if (picked->place == SLU_PLACE_DEVICE)
-		slu_sim_board_free(c->world, c->devices[op->device], picked->bytes);
-	slu_peer_alloc_released(c->peer, slu_sim_world_now_ns(c->world), picked);
-	if (picked->pinned)
-		slu_peer_pinning_released(c->peer, slu_sim_world_now_ns(c->world), picked->bytes);
-	free(picked);
+	unit_release(c, picked);
 }
 
 /* Some of the units that this program works with, in random order. */
@@ -355,6 +394,9 @@ void slu_sim_program_step(struct slu_sim_client *c)
 		break;
 	case SLU_SIM_THAW:
 		op_thaw(c, op);
+		break;
+	case SLU_SIM_HEADROOM:
+		op_headroom(c, op);
 		break;
 	}
 }

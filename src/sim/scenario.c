@@ -197,6 +197,19 @@ static void draw_paged(uint64_t *r, struct slu_sim_world *w, unsigned client, co
 		slu_sim_client_do(w, client, SLU_SIM_PAGE, k, total / 4 * ONE_OF(r, 0, 1, 2, 3, 6));
 }
 
+/* By default a CUDA program is mapped only while it is larger, and its driver takes memory. */
+static void draw_larger(uint64_t *r, struct slu_sim_world *w, unsigned client,
+			const struct draft *d)
+{
+	w->clients[client].maps_if_larger = slu_sim_chance(r, 500000);
+	for (unsigned k = 0; k < d->n_devices; k++)
+		if (d->modes[k] == SLU_MODE_MAPPED && slu_sim_chance(r, 500000)) {
+			slu_sim_client_do(w, client, SLU_SIM_HEADROOM, k,
+					  slu_sim_between(r, 1, 12) * SLU_SIM_UNIT);
+			slu_sim_client_do(w, client, SLU_SIM_LAUNCH, k, 2);
+		}
+}
+
 static uint64_t sum_ops(const struct slu_sim_client *c, enum slu_sim_op_kind kind, unsigned device)
 {
 	uint64_t sum = 0;
@@ -239,6 +252,7 @@ int slu_sim_scenario(uint64_t seed, bool tight, enum slu_sim_mutation mutation,
 	unsigned n = slu_sim_between(&random, 2, SLU_SIM_CLIENTS_MAX);
 	unsigned n_groups = slu_sim_between(&random, 1, n);
 	uint64_t paged = seed * UINT64_C(0xe7037ed1a0b428db) + 13;
+	uint64_t larger = seed * UINT64_C(0xa0761d6478bd642f) + 17;
 	struct draft drafts[SLU_SIM_CLIENTS_MAX] = { 0 };
 	struct slu_sim_config config;
 	struct slu_sim_world *w;
@@ -272,6 +286,7 @@ int slu_sim_scenario(uint64_t seed, bool tight, enum slu_sim_mutation mutation,
 		w->clients[i].runs_without_daemon = slu_sim_chance(&random, 333333);
 		draw_paged(&paged, w, i, &drafts[i]);
 		draw_script(&random, w, i, &drafts[i], tight);
+		draw_larger(&larger, w, i, &drafts[i]);
 	}
 	if (slu_sim_chance(&random, 500000))
 		draw_dependency(&random, w);

@@ -48,6 +48,7 @@ static uint64_t run(uint64_t seed, bool tight, struct slu_sim_counts *sum)
 	sum->n_shifts[0] += w->counts.n_shifts[0];
 	sum->n_shifts[1] += w->counts.n_shifts[1];
 	sum->n_pinned += w->counts.n_pinned;
+	sum->n_headroom += w->counts.n_headroom;
 	sum->n_failed_allocs += w->counts.n_failed_allocs;
 	sum->n_parts += w->counts.n_parts;
 	sum->n_asked_parts += w->counts.n_asked_parts;
@@ -81,6 +82,7 @@ static void report(const char *what, uint64_t n_worlds, const struct slu_sim_cou
 		{ "backing down", sum->n_shifts[0] },
 		{ "backing up", sum->n_shifts[1] },
 		{ "copies pinned", sum->n_pinned },
+		{ "calls with headroom", sum->n_headroom },
 		{ "failed allocations", sum->n_failed_allocs },
 		{ "units ahead", sum->ahead_bytes / SLU_SIM_UNIT },
 		{ "of them for nothing", sum->wrong_bytes / SLU_SIM_UNIT },

@@ -99,8 +99,9 @@ enum slu_sim_op_kind {
 	SLU_SIM_PAUSE,	/* @amount: steps of its own */
 	SLU_SIM_PAGE,	/* from now on the driver pages @amount there */
 	SLU_SIM_SYNC,
-	SLU_SIM_FREEZE, /* from now on, what is present there cannot move */
-	SLU_SIM_THAW,	/* … and can again */
+	SLU_SIM_FREEZE,	  /* from now on, what is present there cannot move */
+	SLU_SIM_THAW,	  /* … and can again */
+	SLU_SIM_HEADROOM, /* a call for which @amount must be free, inside the gate */
 	SLU_SIM_AWAIT, /* a launch that waits on the device until @client has launched @amount times
 			*/
 };
@@ -150,6 +151,7 @@ struct slu_sim_client {
 	struct slu_peer *peer;
 
 	bool is_alive, is_connected, death_is_reported;
+	bool maps_if_larger; /* its MAPPED devices (rule 43) */
 	bool was_alone;	     /* took device bytes without a daemon since its last HELLO */
 	unsigned connection; /* counts up */
 	uint64_t stopped_until_step, lost_step;
@@ -158,7 +160,8 @@ struct slu_sim_client {
 	struct slu_sim_op ops[SLU_SIM_OPS_MAX];
 	unsigned n_ops, next_op;
 	uint64_t pause;
-	struct slu_unit *alloc; /* an allocation that waits */
+	struct slu_unit *alloc;	   /* an allocation that waits */
+	struct slu_unit *headroom; /* keeps memory free for a call that waits */
 	struct slu_unit *command[SLU_SIM_UNITS_MAX];
 	size_t n_command; /* mode LAUNCH: what the waiting launch names; 0: not chosen yet */
 	unsigned working_percent; /* of its units, the ones that its commands choose from */
@@ -225,6 +228,7 @@ struct slu_sim_counts {
 	uint64_t n_budgets, n_unstaged, n_failed_allocs;
 	uint64_t n_shifts[2]; /* of backing: down, up */
 	uint64_t n_pinned;    /* host copies that became pinned */
+	uint64_t n_headroom;  /* calls that found memory free */
 	uint64_t longest_wait_steps;
 	uint64_t longest_calm_wait_steps; /* the same without what was waited before the last fault
 					   */

@@ -216,7 +216,8 @@ struct slu_msg_want {
 	uint64_t min_bytes;	/* LAUNCH: the largest command waiting; else all units */
 	uint64_t all_bytes;	/* every byte it owns there, waiting allocations included, and what
 				   the driver pages */
-	uint64_t working_bytes; /* LAUNCH: of these, what it named lately; else 0 */
+	uint64_t working_bytes; /* of these: LAUNCH: what it named lately; MAPPED: what must be on
+				   the device itself; else 0 */
 	uint64_t largest_bytes; /* its largest unit */
 };
 

@@ -200,7 +200,8 @@ def out_of_memory_by_what_a_program_may_own_is_in_history():
     for api, setting, mib, words in (("cuda", "4M", 8, "and may own 4.00 MiB (memory.visible_memory)"),
                                      ("opencl", "4M", 8, "and may own 4.00 MiB (memory.visible_memory)"),
                                      ("cuda", "auto", 48, "(memory.visible_memory = auto: the device's size)")):
-        with s.World(f"words-own-{api}-{setting}", memory=32 * s.MIB, settings={"memory.visible_memory": setting}) as w:
+        settings = {"memory.visible_memory": setting, "memory.allow_mapped": "off"}
+        with s.World(f"words-own-{api}-{setting}", memory=32 * s.MIB, settings=settings) as w:
             w.start_daemon()
             fill = s.CLIENTS / ("cuda-fill" if api == "cuda" else "cl-fill")
             w.finish(w.start([fill, "--mib", mib, "--buffers", 4, "--rounds", 1], api, name="greedy"), exits=(NO_MEMORY,))

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""CUDA programs larger than the device, with allow_mapped = auto: memory that does not fit is
-reached over the bus. A program still sees only the device's free memory, a program that fits is not
-mapped, and beyond the pinned budget the allocation fails and the user is told what to do.
+"""CUDA programs larger than the device: by default, memory that does not fit is reached over the
+bus. A program still sees only the device's free memory, a program that fits is not mapped, and
+beyond the pinned budget the allocation fails and the user is told what to do. Memory that the driver
+takes by itself comes out of the program's own, which is mapped for it.
 """
 
 import os
@@ -18,7 +19,7 @@ SMALL = {"scale": 256, "context_overhead": "512K"}
 
 
 def world(name, **settings):
-    fixed = {"scheduler.slice": "50ms", "memory.checksum_moves": "on", "memory.allow_mapped": "auto"}
+    fixed = {"scheduler.slice": "50ms", "memory.checksum_moves": "on"}
     return s.World(f"larger-{name}", memory=DEVICE * s.MIB, settings=fixed | settings, softgpu=SMALL)
 
 
@@ -97,5 +98,55 @@ def off_is_as_without_sluice():
         s.check("allow_mapped auto" in denial["hint"], "the way out is named", denial)
 
 
-s.main(alone, next_to_others, two_that_fit_are_not_mapped, beyond_the_budget_is_out_of_memory_with_its_numbers, what_the_driver_refuses_is_mapped,
+#: Owns memory, then launches a kernel for whose local memory the driver takes device memory, and looks at its own again.
+DEEP = """
+import ctypes, sys
+cu = ctypes.CDLL("libcuda.so.1")
+n_buffers, stack = int(sys.argv[1]), int(sys.argv[2])
+MIB = 1 << 20
+context, module, function = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+ptx = b".version 6.3\\n.target sm_75\\n.address_size 64\\n.visible .entry deep()\\n{\\n.local .align 16 .b8 stack[%d];\\nret;\\n}\\n" % stack
+assert cu.cuInit(0) == 0 and cu.cuCtxCreate_v2(ctypes.byref(context), 0, 0) == 0
+assert cu.cuModuleLoadData(ctypes.byref(module), ptx) == 0 and cu.cuModuleGetFunction(ctypes.byref(function), module, b"deep") == 0
+buffers = [ctypes.c_uint64() for _ in range(n_buffers)]
+for i, buffer in enumerate(buffers):
+    assert cu.cuMemAlloc_v2(ctypes.byref(buffer), MIB) == 0 and cu.cuMemsetD8_v2(buffer, i + 1, MIB) == 0
+host = ctypes.create_string_buffer(MIB)
+for _ in range(2):
+    print(cu.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, None, None, None))
+    for i, buffer in enumerate(buffers):
+        assert cu.cuMemcpyDtoH_v2(host, buffer, MIB) == 0 and host.raw == bytes([i + 1]) * MIB
+"""
+
+
+#: Local memory for all threads of that many multiprocessors: 64 times what a thread has.
+MULTIPROCESSORS = {"SLUICE_SOFTGPU_MULTIPROCESSORS": "16"}
+
+
+def deep(w, mib, local_mib):
+    return w.run([sys.executable, "-c", DEEP, mib, local_mib * s.MIB // 64], "cuda", name="deep", env=MULTIPROCESSORS | {"SLUICE_LOG": w.folder / "deep.log"})
+
+
+def what_the_driver_takes_comes_from_memory_that_is_mapped_for_it():
+    # one that is larger, one that fills the device, and one that fits until the launch
+    for mib in (20, 15, 12):
+        with world(f"deep-{mib}") as w:
+            w.start_daemon()
+            out = deep(w, mib, 6)
+            s.check(out.split()[:2] == ["0", "0"], "it is launched", out, w.log()[-2000:])
+            s.check("bytes mapped" in (w.folder / "deep.log").read_text(), "its own memory was mapped for it")
+            s.check(not w.history()["denials"], "nobody was denied")
+
+
+def what_fits_nowhere_is_refused_though_the_rest_could_be_mapped():
+    for mib in (20, 12, 1):
+        with world(f"nowhere-{mib}", **{"memory.capacity_patience": "100ms"}) as w:
+            w.start_daemon()
+            out = deep(w, mib, 18)
+            s.check(out.split()[:2] == ["2", "2"], "the launch is told out of memory, and its memory is what it was", out)
+            denials = w.history()["denials"]
+            s.check(denials and all(d["name"] == "deep" and "needs" in d["reason"] for d in denials), "history says why", denials, w.log()[-2000:])
+
+
+s.main(alone, what_the_driver_takes_comes_from_memory_that_is_mapped_for_it, what_fits_nowhere_is_refused_though_the_rest_could_be_mapped, next_to_others, two_that_fit_are_not_mapped, beyond_the_budget_is_out_of_memory_with_its_numbers, what_the_driver_refuses_is_mapped,
        off_is_as_without_sluice)

@@ -68,7 +68,7 @@ print(got)
 def a_program_alone_that_asks_for_all_is_refused_without_delay():
     """It gets as much as without Sluice, and each refusal is the driver's: no patience has to run
     out."""
-    with world("reserve-probe", settings={"memory.capacity_patience": "1h"}) as w:
+    with world("reserve-probe", settings={"memory.capacity_patience": "1h", "memory.allow_mapped": "off"}) as w:
         plain = int(w.run([sys.executable, "-c", PROBE], "cuda", sluice=False))
         w.start_daemon()
         got = int(w.run([sys.executable, "-c", PROBE], "cuda", name="probe").split()[0])

@@ -92,7 +92,7 @@ def opencl_programs_whose_working_sets_exceed_the_device():
 
 def who_never_fits_is_told_as_if_it_were_alone():
     """The large program alone exceeds the device; the other one of its run does not suffer."""
-    with s.World("never", memory=4 * s.MIB, settings=SETTINGS, softgpu=SCALED) as w:
+    with s.World("never", memory=4 * s.MIB, settings=SETTINGS | {"memory.allow_mapped": "off"}, softgpu=SCALED) as w:
         w.start_daemon()
         run = w.start(shell(fill("cuda", 1, "--mib", 2, "--rounds", 40, "--verify-each"),
                             fill("cuda", 2, "--mib", 6, "--buffers", 2, "--rounds", 1)), "cuda", name="run")

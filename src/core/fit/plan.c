@@ -255,7 +255,7 @@ static uint64_t needs_on(const struct slu_core *core, const struct slu_core_plan
 /*
  * The device part of a seat that can have the rest MAPPED. It leaves the reserve free, even if the
  * seat holds bytes there, since it can move them when it comes to rest in its turn. It keeps what
- * pinned memory cannot take.
+ * pinned memory cannot take, and has at least what must be on the device itself.
  */
 static uint64_t flexible_part(const struct slu_core_device *device,
 			      const struct slu_core_seat *seat, uint64_t wish_bytes,
@@ -268,6 +268,7 @@ static uint64_t flexible_part(const struct slu_core_device *device,
 
 	part = SLU_MAX(part, seat->phase == SLU_CORE_PHASE_READY ? account->counted_floor_bytes
 								 : account->floor_bytes);
+	part = SLU_MAX(part, seat->want.working_bytes);
 	if (part >= wish_bytes)
 		return part;
 	most = SLU_MIN(wish_bytes, account->held_bytes);
@@ -320,7 +321,8 @@ static int hand_out_needs(struct slu_core *core, const struct slu_core_plan *pla
 			if (device->remaining_bytes < 0 && part) {
 				if (!is_overgrown)
 					return shortage_fill((int)seat->device,
-							     needs_on(core, plan, seat->device),
+							     (uint64_t)(device->set_bytes -
+									device->remaining_bytes),
 							     device->set_bytes, ret_shortage);
 				device->remaining_bytes = 0;
 			}

@@ -17,7 +17,7 @@ static struct needs needs_of(const struct slu_core_group *group, unsigned device
 	struct needs needs = {};
 
 	SLU_CORE_FOREACH_SEAT (group, client, seat) {
-		uint64_t floor = seat->account.counted_floor_bytes, part, window = 0;
+		uint64_t floor = seat->account.counted_floor_bytes, part, window = 0, least;
 
 		if (seat->device != device)
 			continue;
@@ -26,7 +26,8 @@ static struct needs needs_of(const struct slu_core_group *group, unsigned device
 			window = SLU_MIN(seat->account.limit_bytes, seat->want.working_bytes);
 		needs.all_bytes += part;
 		needs.window_bytes += SLU_MAX(part, window);
-		needs.least_bytes += seat->mode == SLU_MODE_MAPPED ? floor : part;
+		least = SLU_MAX(floor, seat->want.working_bytes);
+		needs.least_bytes += seat->mode == SLU_MODE_MAPPED ? least : part;
 	}
 	return needs;
 }

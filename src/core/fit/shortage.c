@@ -48,13 +48,16 @@ bool slu_core_shortage_is_final(struct slu_core *core, const struct slu_core_gro
 {
 	const struct slu_core_capacity *capacity;
 	const struct slu_core_account *account;
+	bool is_all = true;
 
 	if (shortage->device == SLU_CORE_PLAN_PINNED)
 		return false;
 	capacity = &core->devices[shortage->device]->capacity;
-	TAILQ_FOREACH (account, &capacity->accounts, link)
-		if (account->client->group != group || account->seat->mode != SLU_MODE_ALL)
+	TAILQ_FOREACH (account, &capacity->accounts, link) {
+		if (account->client->group != group || account->seat->mode == SLU_MODE_LAUNCH)
 			return false;
+		is_all &= account->seat->mode == SLU_MODE_ALL;
+	}
 	if (capacity->outsider_bytes ||
 	    (capacity->departed_ns &&
 	     !slu_core_is_due(core,
@@ -62,5 +65,5 @@ bool slu_core_shortage_is_final(struct slu_core *core, const struct slu_core_gro
 		return false;
 	return shortage->need_bytes > slu_sub_floor(slu_core_capacity_total_bytes(capacity),
 						    capacity->overhead_bytes) ||
-	       (is_tried && slu_core_capacity_is_refused(capacity));
+	       (is_tried && is_all && slu_core_capacity_is_refused(capacity));
 }

@@ -28,7 +28,8 @@ void slu_core_shortage_forget(struct slu_core *core, const struct slu_core_group
 
 /*
  * Whether the driver's refusal is final, as it would be without Sluice: no other group has memory
- * there to give up, none ended a moment ago, and all bytes of @group are on the device already.
+ * there to give up, none ended a moment ago, and all bytes of @group are on the device already. So
+ * it is for what a MAPPED group must have on the device itself, if that exceeds the device.
  *
  * @is_tried: it has had a turn in vain.
  */

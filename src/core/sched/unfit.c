@@ -89,6 +89,25 @@ static bool may_try(struct slu_core *core, struct slu_core_group *group,
 	return true;
 }
 
+/* Rule 43. Return: whether @group goes on with a part of its memory MAPPED instead of a denial. */
+static bool may_map(struct slu_core *core, struct slu_core_group *group,
+		    const struct slu_core_shortage *shortage)
+{
+	struct slu_core_client *client;
+	struct slu_core_seat *seat;
+	bool is_new = false;
+
+	SLU_CORE_FOREACH_SEAT (group, client, seat) {
+		if (!is_concerned(seat, shortage->device) || !seat->maps_if_larger ||
+		    seat->mode != SLU_MODE_ALL)
+			continue;
+		seat->maps_refused = is_new = true;
+	}
+	if (is_new)
+		core->deadline_ns = core->now_ns; /* the next step knows the new mode */
+	return is_new;
+}
+
 void slu_core_unfit_note(struct slu_core *core, struct slu_core_group *group,
 			 const struct slu_core_shortage *shortage)
 {
@@ -114,10 +133,14 @@ void slu_core_unfit_note(struct slu_core *core, struct slu_core_group *group,
 	slu_core_patience_unfit(core, group);
 	is_never = slu_core_plan_group(core, group, true, true, NULL) != 0;
 	if (is_never ||
-	    slu_core_shortage_is_final(core, group, &lasting, slu_core_patience_is_tried(group)))
-		group_deny(core, group, &lasting, !slu_core_patience_is_over(core, group), "");
-	else if (slu_core_patience_is_over(core, group) && !may_try(core, group, &lasting))
+	    slu_core_shortage_is_final(core, group, &lasting, slu_core_patience_is_tried(group))) {
+		if (!may_map(core, group, &lasting))
+			group_deny(core, group, &lasting, !slu_core_patience_is_over(core, group),
+				   "");
+	} else if (slu_core_patience_is_over(core, group) && !may_try(core, group, &lasting) &&
+		   !may_map(core, group, &lasting)) {
 		group_deny(core, group, &lasting, false, "");
+	}
 }
 
 void slu_core_unfit_pinned(struct slu_core *core, struct slu_core_group *group)
