@@ -109,7 +109,6 @@ static void contents_count(struct slu_client *c, struct slu_client_device *d,
 {
 	uint64_t bytes = move->has_contents ? move->unit->bytes : 0;
 
-	c->counts.n_dead += move->is_dead;
 	if (move->moving == SLU_MOVING_MAP)
 		slu_client_log("device %u: %llu bytes mapped", d->index,
 			       (unsigned long long)move->unit->bytes);
@@ -167,11 +166,8 @@ void slu_contents_apply(struct slu_client_unit *w, const struct slu_move *move, 
 	w->has_sum = move->has_sum;
 	if (!is_done)
 		return;
-	if (move->is_dead) {
-		slu_client_unit_clear_suspect(u, true);
-		u->host_version = u->device_version = 0;
-		w->has_sum = false;
-	}
+	if (move->is_dead)
+		slu_client_unit_die(&slu_client_global, w);
 	if (move->moving == SLU_MOVING_IN)
 		w->is_made = true;
 	if (move->moving == SLU_MOVING_OUT) {

@@ -52,20 +52,25 @@ static bool visit_end(struct slu_client *c, struct slu_client_device *d)
 	return is_there;
 }
 
-/* -- commands behind a host event ------------------------------------------------------------- */
+/* -- questions about units -------------------------------------------------------------------- */
 
 struct look {
 	struct slu_client_unit *w;
 	int answer;
 };
 
+struct question {
+	bool (*concerns)(const struct slu_unit *unit);			      /* NULL: all */
+	int (*ask)(const struct slu_client_device *d, struct slu_unit *unit); /* without the lock */
+};
+
 /*
- * Asks the back end about each unit there, or only about blocked ones. The units are pinned
+ * Asks the back end about each unit there that the question concerns. The units are pinned
  * meanwhile, so that they are not released.
  *
  * Return: 1 with the answers, 0 without units, device or memory.
  */
-static int units_look(struct slu_client *c, struct slu_client_device *d, bool only_blocked,
+static int units_look(struct slu_client *c, struct slu_client_device *d, const struct question *q,
 		      struct look **ret_looks, size_t *ret_n)
 {
 	const struct slu_unit_list *units = slu_peer_view_units(c->peer, d->index);
@@ -82,14 +87,14 @@ static int units_look(struct slu_client *c, struct slu_client_device *d, bool on
 	n = 0;
 	TAILQ_FOREACH (u, units, link) {
 		if (u->place == SLU_PLACE_RAM || u->place == SLU_PLACE_DISK ||
-		    (only_blocked && !u->blocked))
+		    (q->concerns && !q->concerns(u)))
 			continue;
 		looks[n].w = slu_client_unit_of(u);
 		looks[n++].w->n_pins++;
 	}
 	visit_begin(c, d);
 	for (size_t i = 0; i < n; i++)
-		looks[i].answer = d->backend->drain_unit(d->data, &looks[i].w->unit);
+		looks[i].answer = q->ask(d, &looks[i].w->unit);
 	is_there = visit_end(c, d);
 	for (size_t i = 0; i < n; i++)
 		looks[i].w->n_pins--;
@@ -103,14 +108,27 @@ static int units_look(struct slu_client *c, struct slu_client_device *d, bool on
 	return 1;
 }
 
+/* -- commands behind a host event ------------------------------------------------------------- */
+
+static bool unit_is_blocked(const struct slu_unit *u)
+{
+	return u->blocked;
+}
+
+static int unit_ask_drain(const struct slu_client_device *d, struct slu_unit *u)
+{
+	return d->backend->drain_unit(d->data, u);
+}
+
 /* Return: 0 when the blocked units are known and marked, SLU_BACKEND_E_BUSY when some still run. */
 static int units_mark_blocked(struct slu_client *c, struct slu_client_device *d)
 {
+	const struct question q = { NULL, unit_ask_drain };
 	struct look *looks;
 	int r = 0;
 	size_t n;
 
-	if (units_look(c, d, false, &looks, &n) <= 0)
+	if (units_look(c, d, &q, &looks, &n) <= 0)
 		return 0;
 	for (size_t i = 0; i < n; i++)
 		if (looks[i].answer == SLU_BACKEND_E_BUSY)
@@ -123,11 +141,12 @@ static int units_mark_blocked(struct slu_client *c, struct slu_client_device *d)
 
 static void blocked_serve_units(struct slu_client *c, struct slu_client_device *d, uint64_t now_ns)
 {
+	const struct question q = { unit_is_blocked, unit_ask_drain };
 	struct look *looks;
 	size_t n_still = 0;
 	size_t n;
 
-	if (units_look(c, d, true, &looks, &n) <= 0)
+	if (units_look(c, d, &q, &looks, &n) <= 0)
 		return;
 	for (size_t i = 0; i < n; i++)
 		n_still += looks[i].answer == SLU_BACKEND_E_BLOCKED;
@@ -155,6 +174,37 @@ static void blocked_serve(struct slu_client *c, struct slu_client_device *d, uin
 	slu_client_unit_touch_all(c, d);
 	d->is_blocked = false;
 	slu_peer_turn_unblocked(c->peer, now_ns, d->index);
+}
+
+/* -- dead contents -------------------------------------------------------------------------------
+ */
+
+static bool unit_has_contents(const struct slu_unit *u)
+{
+	return u->host_version || u->device_version;
+}
+
+static int unit_ask_dead(const struct slu_client_device *d, struct slu_unit *u)
+{
+	return d->backend->is_dead(d->data, u);
+}
+
+/*
+ * The program is at rest. What is dead there costs nothing to move, and the peer should know before
+ * it chooses. Nobody can write a unit before the gate opens again.
+ */
+static void units_mark_dead(struct slu_client *c, struct slu_client_device *d)
+{
+	const struct question q = { unit_has_contents, unit_ask_dead };
+	struct look *looks;
+	size_t n;
+
+	if (!d->backend->is_dead || units_look(c, d, &q, &looks, &n) <= 0)
+		return;
+	for (size_t i = 0; i < n; i++)
+		if (looks[i].answer)
+			slu_client_unit_die(c, looks[i].w);
+	free(looks);
 }
 
 /* -- draining -----------------------------------------------------------------------------------
@@ -197,9 +247,14 @@ static void drain_serve(struct slu_client *c, struct slu_client_device *d)
 		drain_postpone(d, now_ns);
 		return;
 	}
-	d->is_closing = false;
 	d->is_blocked = is_blocked;
 	slu_client_unit_touch_all(c, d);
+	if (!is_blocked && !d->is_dead && d->mode != SLU_MODE_LAUNCH) {
+		units_mark_dead(c, d);
+		if (c->devices[d->index] != d)
+			return;
+	}
+	d->is_closing = false;
 	slu_client_log("device %u: %s", d->index, is_blocked ? "blocked" : "at rest");
 	slu_peer_turn_drained(c->peer, now_ns, d->index, is_blocked);
 }

@@ -199,6 +199,16 @@ void slu_client_unit_clear_suspect(struct slu_unit *unit, bool is_right)
 		unit_touch(unit);
 }
 
+void slu_client_unit_die(struct slu_client *c, struct slu_client_unit *w)
+{
+	slu_client_unit_clear_suspect(&w->unit, true);
+	__atomic_store_n(&w->unit.host_version, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&w->unit.device_version, 0, __ATOMIC_RELAXED);
+	w->unit.proven = false;
+	w->has_sum = false;
+	c->counts.n_dead++;
+}
+
 bool slu_client_unit_may_compare(const struct slu_client *c, const struct slu_client_device *d)
 {
 	enum slu_hashing hashing = slu_peer_connection_settings(c->peer)->hash_clean;

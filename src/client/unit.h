@@ -73,6 +73,9 @@ void slu_client_unit_follow(struct slu_client *client, struct slu_client_unit *w
 /* @unit is not suspect any more: its host copy is right, or the device's copy is newer. */
 void slu_client_unit_clear_suspect(struct slu_unit *unit, bool is_right);
 
+/* Nobody will read the contents: the unit is as if it had never been written. */
+void slu_client_unit_die(struct slu_client *client, struct slu_client_unit *w);
+
 /* Whether the peer wants the move or shift of @unit (a struct slu_client_unit) to stop. Takes the
  * lock itself. */
 bool slu_client_unit_is_cancelled(void *unit);
