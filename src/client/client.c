@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "client/boundary.h"
 #include "client/instance.h"
 #include "client/log.h"
 #include "client/pager.h"
@@ -360,6 +361,8 @@ static void welcome_apply(struct slu_client *c, uint64_t now_ns)
 void slu_client_hear(struct slu_client *c, uint64_t now_ns, const struct slu_message *m)
 {
 	c->counts.n_messages_received++;
+	if (m->header.type == SLU_MSG_CLOSE)
+		slu_client_boundary_refresh(c, m->close.device);
 	slu_peer_connection_receive(c->peer, now_ns, m);
 	if (m->header.type == SLU_MSG_WELCOME)
 		welcome_apply(c, now_ns);

@@ -266,6 +266,16 @@ static inline void slu_client_unit_write(struct slu_unit *unit)
 	__atomic_store_n(&unit->written, true, __ATOMIC_RELAXED);
 }
 
+/*
+ * The program meets the device (peer.h: slu_peer_boundary_meet). The caller is not inside the gate.
+ * A turn that is to end may end here.
+ */
+SLU_CLIENT_API void slu_client_boundary_meet(struct slu_client_device *device, uint64_t key);
+
+/* Of the bytes that the program owns, so many are in no allocation of its own. Without a lock. */
+SLU_CLIENT_API void slu_client_boundary_set_unused(struct slu_client_device *device,
+						   uint64_t bytes);
+
 /* -- work, mode LAUNCH ------------------------------------------------------------------------ */
 
 /*
@@ -322,7 +332,7 @@ struct slu_client_counts {
 	uint64_t n_messages_sent, n_messages_received;
 	uint64_t n_reports_sent; /* of these: reports, which are sent whatever the program does */
 	uint64_t n_moves_in, n_moves_out, n_clean_out;
-	uint64_t n_dead; /* moves of contents that nobody will read: nothing was copied */
+	uint64_t n_dead; /* contents that nobody will read, found at rest or when a move began */
 	uint64_t n_compared, n_differed; /* suspect units that left */
 	uint64_t moved_in_bytes, moved_out_bytes;
 	uint64_t n_refusals, n_slow_entries;

@@ -137,6 +137,27 @@ static void job_feed(struct slu_client *c, struct slu_mover *m, struct slu_mover
 		;
 }
 
+/* -- the speed of copies out, of whole units ------------------------------------------------------
+ */
+
+static void job_time_begin(struct slu_mover *m, struct slu_mover_job *j)
+{
+	j->is_timed = m->direction == SLU_DIRECTION_OUT && !j->r && j->move.has_contents;
+	if (j->is_timed)
+		slu_speed_begin(&m->device->out_speed, slu_clock_now_ns());
+}
+
+static void job_time_end(struct slu_client *c, struct slu_mover *m, const struct slu_mover_job *j,
+			 uint64_t now_ns)
+{
+	struct slu_speed *speed = &m->device->out_speed;
+
+	if (!j->is_timed)
+		return;
+	slu_speed_end(speed, now_ns, j->move.unit->bytes);
+	slu_peer_boundary_set_speed(c->peer, m->device->index, slu_speed_guess_ns(speed, SLU_MIB));
+}
+
 /* Return: false if the unit's commands still run. */
 static bool job_begin(struct slu_client *c, struct slu_mover *m, struct slu_client_unit *w)
 {
@@ -170,6 +191,7 @@ static bool job_begin(struct slu_client *c, struct slu_mover *m, struct slu_clie
 	}
 	j->r = r == SLU_MOVE_E_BUSY && w->unit.cancel ? SLU_MOVE_E_CANCELLED : r;
 	STAILQ_INSERT_TAIL(&m->under_way, j, link);
+	job_time_begin(m, j);
 	job_feed(c, m, j);
 	j->is_fed = true;
 	pthread_cond_broadcast(&m->wake);
@@ -252,6 +274,7 @@ static void job_finish(struct slu_client *c, struct slu_mover *m, struct slu_mov
 	slu_lock_take(&c->lock);
 
 	now_ns = slu_clock_now_ns();
+	job_time_end(c, m, j, now_ns);
 	slu_contents_note_end(c, w, &j->move, r);
 	STAILQ_REMOVE_HEAD(&m->under_way, link);
 	STAILQ_INSERT_HEAD(&m->spare, j, link);

@@ -26,6 +26,7 @@ static void void_credit(struct slu_peer *peer)
 
 		slu_peer_account_void(&d->account);
 		d->close_epoch = (struct slu_epoch){ 0 };
+		d->late_until_ns = 0;
 		d->want_is_current = false;
 		d->want_ends_idle = false;
 	}
@@ -269,7 +270,7 @@ void slu_peer_connection_receive(struct slu_peer *peer, uint64_t now_ns,
 		break;
 	case SLU_MSG_CLOSE:
 		if (m->close.device < peer->n_devices)
-			slu_peer_turn_close(peer, m->close.device, m->close.epoch);
+			slu_peer_turn_close(peer, now_ns, &m->close);
 		break;
 	case SLU_MSG_DENY:
 		take_deny(peer, now_ns, &m->deny);

@@ -9,6 +9,7 @@
  *   connection.c  join, loss, and the messages of the daemon
  *   account.c     limits, floors, SUMS
  *   turn.c        the gate of a device: TURN, CLOSE, READY, REST, IDLE
+ *   boundary.c    a CLOSE that waits for the end of the program's iteration
  *   alloc.c       allocation and release of units
  *   early.c       calls that pass before all units of the turn are present
  *   command.c     mode LAUNCH: the command that waits for its units
@@ -33,6 +34,7 @@
 
 #include "base/util.h"
 #include "peer/peer.h"
+#include "place/iteration.h"
 #include "place/shadow.h"
 
 #define SLU_PEER_QUEUE_MAX	  2048 /* more than all moves and messages of a step */
@@ -111,9 +113,14 @@ struct slu_peer_device {
 	struct slu_epoch close_epoch; /* the turn whose CLOSE waits for its REST */
 	struct slu_epoch ready_epoch; /* the turn for which READY was sent */
 	bool is_early;		      /* all work since the last rest passed early */
-	bool is_blocked;	      /* commands behind a host event remain from the last drain */
-	bool has_blocked;	      /* some unit may be marked as blocked */
-	bool is_wanted;		      /* a thread waits at the gate */
+	struct slu_epoch late_epoch;  /* the turn whose CLOSE waits for a boundary … */
+	uint64_t late_until_ns;	      /* … until then at most; 0: none does */
+	struct slu_iteration iteration;
+	uint64_t unused_bytes;	 /* of units that nothing is allocated in, as last told */
+	uint64_t out_ns_per_mib; /* of copies out; 0: not known */
+	bool is_blocked;	 /* commands behind a host event remain from the last drain */
+	bool has_blocked;	 /* some unit may be marked as blocked */
+	bool is_wanted;		 /* a thread waits at the gate */
 	bool idle_is_reported;
 	uint64_t busy_ns; /* when the device was last seen busy */
 	uint64_t denied_until_ns;
@@ -227,7 +234,14 @@ bool slu_peer_turn_at_rest(const struct slu_peer_device *device);
 /* No command of ours can touch a unit that is away: it may come in (modes ALL and MAPPED). */
 bool slu_peer_turn_may_bring_in(const struct slu_peer_device *device);
 void slu_peer_turn_step(struct slu_peer *peer, uint64_t now_ns, unsigned index);
-void slu_peer_turn_close(struct slu_peer *peer, unsigned index, struct slu_epoch epoch);
+void slu_peer_turn_close(struct slu_peer *peer, uint64_t now_ns, const struct slu_msg_close *close);
+
+/* boundary.c */
+/* Whether the CLOSE of @epoch, with that deadline from now, waits for a boundary; then it counts
+ * later. */
+bool slu_peer_boundary_wait(struct slu_peer *peer, uint64_t now_ns, unsigned index,
+			    struct slu_epoch epoch, uint64_t deadline_ns);
+void slu_peer_boundary_step(struct slu_peer *peer, uint64_t now_ns, unsigned index);
 
 /* paging.c */
 /* The program has @bytes of paged memory from now on. */

@@ -159,6 +159,7 @@ void slu_peer_step(struct slu_peer *peer, uint64_t now_ns)
 		device_end_pauses(&peer->devices[i], now_ns);
 		slu_peer_working_step(&peer->devices[i], now_ns);
 		slu_peer_paging_step(peer, now_ns, i);
+		slu_peer_boundary_step(peer, now_ns, i);
 		slu_peer_turn_step(peer, now_ns, i);
 		slu_peer_move_step(peer, now_ns, i);
 	}
@@ -195,6 +196,8 @@ uint64_t slu_peer_deadline_ns(const struct slu_peer *peer)
 			at = SLU_MIN(at, d->grows_until_ns);
 		if (d->pages_until_ns)
 			at = SLU_MIN(at, d->pages_until_ns);
+		if (d->late_until_ns)
+			at = SLU_MIN(at, d->late_until_ns);
 		if (peer->is_alone && d->alone_until_ns)
 			at = SLU_MIN(at, d->alone_until_ns);
 	}

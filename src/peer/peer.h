@@ -19,10 +19,11 @@
  *
  *   SHUT     -> OPEN      [slu_peer_turn_step]     the turn is ours and not closing, every unit is
  *                                                  present, none moves; action OPEN
- *   OPEN     -> DRAINING  [slu_peer_turn_step]     the turn is closing (CLOSE came), or the program
- *                                                  must rest for an allocation or a mapped unit;
- *                                                  action SHUT: the caller shuts the gate, waits
- *                                                  for its slots and for the device
+ *   OPEN     -> DRAINING  [slu_peer_turn_step]     the turn is closing (CLOSE came, and no boundary
+ *                                                  is near), or the program must rest for an
+ *                                                  allocation or a mapped unit; action SHUT: the
+ *                                                  caller shuts the gate, waits for its slots and
+ *                                                  for the device
  *   DRAINING -> SHUT      [slu_peer_turn_drained]  the device has finished; REST answers a CLOSE,
  *                                                  without one the turn goes on
  *   SHUT     -> PARTIAL   [slu_peer_early_enter]   the turn is ours, units still come in, and a
@@ -225,6 +226,22 @@ void slu_peer_reports_export(struct slu_peer *peer, unsigned device);
 /* @n calls went through the gate without being named, since the last time. For FACTS only. */
 void slu_peer_reports_count_launches(struct slu_peer *peer, uint64_t now_ns, unsigned device,
 				     uint64_t n);
+
+/*
+ * Modes ALL and MAPPED: the program meets the device: it waited for it, copied something to the
+ * host, or freed memory. @key: of what it submitted since the last such point. Ends of iterations
+ * are found from these points; a turn that is to end waits for one that is near (boundary.c).
+ */
+void slu_peer_boundary_meet(struct slu_peer *peer, uint64_t now_ns, unsigned device, uint64_t key);
+
+/* Whether a CLOSE waited for a boundary, and does no longer: the next step shuts the gate. */
+bool slu_peer_boundary_is_due(const struct slu_peer *peer, uint64_t now_ns, unsigned device);
+
+/* Of the bytes of the units so many are in no allocation of the program now. */
+void slu_peer_boundary_set_unused(struct slu_peer *peer, unsigned device, uint64_t bytes);
+
+/* How long copies out take. Until this is known, no turn waits. */
+void slu_peer_boundary_set_speed(struct slu_peer *peer, unsigned device, uint64_t ns_per_mib);
 
 /*
  * The gate is shut, its slots are empty, and the device has finished its queue, or (@blocked) the

@@ -48,14 +48,18 @@ static void rest_push(struct slu_peer *peer, unsigned index, struct slu_epoch ep
 	d->account.reported_floor_bytes = r->rest.floor_bytes;
 }
 
-void slu_peer_turn_close(struct slu_peer *peer, unsigned index, struct slu_epoch epoch)
+void slu_peer_turn_close(struct slu_peer *peer, uint64_t now_ns, const struct slu_msg_close *close)
 {
-	struct slu_peer_device *d = &peer->devices[index];
+	struct slu_peer_device *d = &peer->devices[close->device];
 
-	if (slu_epoch_equal(d->epoch, epoch))
-		d->close_epoch = epoch;
-	else if (!slu_epoch_equal(d->close_epoch, epoch))
-		rest_push(peer, index, epoch);
+	if (!slu_epoch_equal(d->epoch, close->epoch)) {
+		if (!slu_epoch_equal(d->close_epoch, close->epoch))
+			rest_push(peer, close->device, close->epoch);
+		return;
+	}
+	if (!d->late_until_ns &&
+	    !slu_peer_boundary_wait(peer, now_ns, close->device, close->epoch, close->deadline_ns))
+		d->close_epoch = close->epoch;
 }
 
 /* Answers the CLOSE. The grants of the turn end with it. */
