@@ -11,6 +11,7 @@
 #include "cuda/pool-stream.h"
 #include "cuda/pool.h"
 #include "cuda/real.h"
+#include "cuda/rhythm.h"
 #include "cuda/headroom.h"
 
 /* Whether an allocation of the program is ours; then *ret_result is the answer. */
@@ -104,20 +105,22 @@ static void stream_charge(struct slu_cuda_device *d, const CUdeviceptr *address,
 		return r;                                                                         \
 	}
 
-#define FREE_ASYNC(name, stream_meant)                             \
-	CUresult name(CUdeviceptr address, CUstream stream)        \
-	{                                                          \
-		CUresult r;                                        \
-                                                                   \
-		if (!stream_is_captured(stream_meant) &&           \
-		    slu_cuda_pool_free(address, stream_meant, &r)) \
-			return r;                                  \
-		slu_cuda_bypass_begin();                           \
-		r = SLU_REAL(name)(address, stream);               \
-		slu_cuda_bypass_end();                             \
-		if (r == CUDA_SUCCESS)                             \
-			slu_cuda_frozen_remove(address);           \
-		return r;                                          \
+#define FREE_ASYNC(name, stream_meant)                               \
+	CUresult name(CUdeviceptr address, CUstream stream)          \
+	{                                                            \
+		CUresult r;                                          \
+                                                                     \
+		if (!stream_is_captured(stream_meant) &&             \
+		    slu_cuda_pool_free(address, stream_meant, &r)) { \
+			slu_cuda_rhythm_meet(SLU_CUDA_RHYTHM_FREE);  \
+			return r;                                    \
+		}                                                    \
+		slu_cuda_bypass_begin();                             \
+		r = SLU_REAL(name)(address, stream);                 \
+		slu_cuda_bypass_end();                               \
+		if (r == CUDA_SUCCESS)                               \
+			slu_cuda_frozen_remove(address);             \
+		return r;                                            \
 	}
 
 #define MINE (stream ? stream : SLU_STREAM_PER_THREAD)
@@ -140,6 +143,7 @@ FREE_ASYNC(cuMemFreeAsync_ptsz, MINE)
                                                                              \
 		if (r == CUDA_SUCCESS && n_frees)                            \
 			slu_cuda_pool_release_stream(stream_meant, n_frees); \
+		slu_cuda_rhythm_meet(SLU_CUDA_RHYTHM_WAIT);                  \
 		return r;                                                    \
 	}
 
@@ -152,5 +156,6 @@ CUresult cuEventSynchronize(CUevent event)
 
 	if (r == CUDA_SUCCESS && atomic_load(&slu_pool_stream_n_frees))
 		slu_cuda_pool_release_event();
+	slu_cuda_rhythm_meet(SLU_CUDA_RHYTHM_WAIT);
 	return r;
 }

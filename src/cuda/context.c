@@ -12,6 +12,7 @@
 #include "cuda/pool-release.h"
 #include "cuda/pool-stream.h"
 #include "cuda/real.h"
+#include "cuda/rhythm.h"
 
 /* Every context is waited for when a turn ends; one that cannot be noted must not be. */
 static CUresult context_create(struct slu_cuda_entry_creation creation)
@@ -183,6 +184,7 @@ CUresult cuCtxSynchronize(void)
 		slu_cuda_pool_release_context(slu_cuda_contexts_current(), n_frees);
 	if (r == CUDA_SUCCESS && only && device_has_one_context(only))
 		slu_cuda_streams_rest(&only->stream_uses, n_services, number);
+	slu_cuda_rhythm_meet(SLU_CUDA_RHYTHM_WAIT);
 	return r;
 }
 

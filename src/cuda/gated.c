@@ -12,6 +12,7 @@
 #include "cuda/headroom.h"
 #include "cuda/predict-trace.h"
 #include "cuda/query.h"
+#include "cuda/rhythm.h"
 #include "cuda/writes.h"
 
 #define COUNT_(a, b, c, d, e, f, g, h, i, j, k, n, ...) n
@@ -89,6 +90,13 @@ static inline void launch_note(struct slu_cuda_device *device, CUstream stream)
 	slu_cuda_streams_note(&device->stream_uses, stream, number);
 }
 
+/* What tells this call from others: the call itself, and the kernel or the graph. */
+#define CALL_KEY(name)                                             \
+	((uintptr_t)&name ^ _Generic((a), CUfunction               \
+				     : (uintptr_t)(a), CUgraphExec \
+				     : (uintptr_t)(a), default     \
+				     : (uintptr_t)0))
+
 #define GATED(name, stream, touches, needs, prepare, finish, ...)                       \
 	CUresult name(JOIN(PARAMETERS_, COUNT(__VA_ARGS__))(__VA_ARGS__))               \
 	{                                                                               \
@@ -114,6 +122,7 @@ static inline void launch_note(struct slu_cuda_device *device, CUstream stream)
 		}                                                                       \
 		result_ = SLU_REAL(name)(JOIN(ARGUMENTS_, COUNT(__VA_ARGS__)));         \
 		launch_note(device_, stream);                                           \
+		slu_cuda_rhythm_submit(CALL_KEY(name));                                 \
 		slu_cuda_gate_leave(device_);                                           \
 		SLU_CUDA_HEADROOM_RETRY (device_, needs, result_) {                     \
 			result_ = SLU_REAL(name)(JOIN(ARGUMENTS_, COUNT(__VA_ARGS__))); \
@@ -141,8 +150,9 @@ static inline void launch_note(struct slu_cuda_device *device, CUstream stream)
 
 #define SLU_GATED(name, stream, touches, ...) \
 	GATED(name, stream, touches, 0, flight_wait(device_), , __VA_ARGS__)
-#define SLU_GATED_WAITS(name, stream, touches, ...) \
-	GATED(name, stream, touches, 0, host_calls_wait(device_, stream), , __VA_ARGS__)
+#define SLU_GATED_WAITS(name, stream, touches, ...)                       \
+	GATED(name, stream, touches, 0, host_calls_wait(device_, stream), \
+	      slu_cuda_rhythm_meet(SLU_CUDA_RHYTHM_COPY), __VA_ARGS__)
 #define SEEN(address) slu_cuda_query_host_sees(address)
 #define SLU_GATED_SEEN(name, stream, is_seen, touches, ...)         \
 	GATED(name, stream, touches, 0,                             \

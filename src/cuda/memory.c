@@ -16,6 +16,7 @@
 #include "cuda/pool.h"
 #include "cuda/range.h"
 #include "cuda/real.h"
+#include "cuda/rhythm.h"
 
 /* -- slabs ----------------------------------------------------------------------------------------
  */
@@ -283,13 +284,16 @@ CUresult cuMemFree_v2(CUdeviceptr address)
 	CUcontext owner;
 	CUresult r;
 
-	if (!allocation_find_owner(address, &owner))
-		return driver_free(address);
-	r = context_wait(owner);
-	/* another thread may have been faster with the same address */
-	if (r == CUDA_SUCCESS)
-		r = slu_cuda_memory_end(address);
-	errno = saved;
+	if (!allocation_find_owner(address, &owner)) {
+		r = driver_free(address);
+	} else {
+		r = context_wait(owner);
+		/* another thread may have been faster with the same address */
+		if (r == CUDA_SUCCESS)
+			r = slu_cuda_memory_end(address);
+		errno = saved;
+	}
+	slu_cuda_rhythm_meet(SLU_CUDA_RHYTHM_FREE);
 	return r;
 }
 

@@ -11,6 +11,7 @@
 #include "cuda/pool-stream.h"
 #include "cuda/pool-wait.h"
 #include "cuda/real.h"
+#include "cuda/rhythm.h"
 
 /* -- allocation -----------------------------------------------------------------------------------
  */
@@ -90,6 +91,7 @@ static CUresult pool_take_slow(struct slu_cuda_pool *pool, uint64_t bytes, uint6
 		is_last = !slu_cuda_pool_wait_device(pool->device);
 		slu_lock_take(&slu_cuda.lock);
 	}
+	slu_cuda_rhythm_note_unused_locked(pool->device);
 	slu_lock_give(&slu_cuda.lock);
 	return r;
 }
@@ -132,6 +134,7 @@ bool slu_cuda_pool_alloc(CUdeviceptr *ret_address, size_t bytes, CUmemoryPool ha
 	id = s->id;
 	r = pool->absent_bytes ? SLU_POOL_SPACE_E_FULL
 			       : pool_take_locked(pool, bytes, id, ret_address);
+	slu_cuda_rhythm_note_unused_locked(pool->device);
 	slu_lock_give(&slu_cuda.lock);
 	*ret_result = r ? pool_take_slow(pool, bytes, id, ret_address) : CUDA_SUCCESS;
 	return true;

@@ -24,7 +24,12 @@ static const char usage[] =
 	"  -w, --weights N       KiB of weights (default 512)\n"
 	"  -l, --layers N        in so many allocations (default 8)\n"
 	"  -g, --segment N       KiB that the allocator takes at once (default 64)\n"
-	"  -t, --together        keep the temporary memory of all layers to the end of a step\n"
+	"  -t, --together        keep the temporary memory of all layers to the end of a step,\n"
+	"                        and wait for the device after each layer\n"
+	"  -x, --scratch N       KiB of temporary memory more, from the begin of a step to its "
+	"end\n"
+	"                        (default 0; only with --together)\n"
+	"  -i, --irregular       a random number of launches more after each layer\n"
 	"  -u, --unused N        KiB that the program frees before the first step (default 0)\n"
 	"  -n, --steps N         (default 20)\n"
 	"  -s, --seed N          of sizes and contents (default 1)\n"
@@ -73,10 +78,10 @@ struct layer {
 
 static uint64_t weights_kib = 512, n_layers = 8, segment_kib = 64, n_steps = 20, seed = 1;
 static const char *allocator = "caching";
-static uint64_t unused_kib;
-static bool is_endless, is_together;
+static uint64_t unused_kib, scratch_kib;
+static bool is_endless, is_together, is_irregular;
 static struct layer layers[LAYERS_MAX];
-static CUdeviceptr temporaries[2 * LAYERS_MAX];
+static CUdeviceptr temporaries[2 * LAYERS_MAX + 1];
 static size_t n_temporaries;
 static CUfunction mix;
 static CUstream stream;
@@ -114,17 +119,39 @@ static void temporaries_free(void)
 		cache_free(temporaries[--n_temporaries]);
 }
 
+/* The first layer is there meanwhile, and comes back from there. */
+static CUdeviceptr scratch_begin(void)
+{
+	CUdeviceptr p = scratch_kib ? cache_alloc(scratch_kib << 10) : 0;
+
+	if (p) {
+		temporaries[n_temporaries++] = p;
+		CHECK(cuMemsetD8Async(p, 1, scratch_kib << 10, stream));
+		launch_mix(&layers[0], p, layers[0].p);
+		CHECK(cuMemsetD8Async(layers[0].p, 2, layer_words() * 4, stream));
+	}
+	return p;
+}
+
 static void step(void)
 {
-	for (uint64_t i = 0; i < n_layers; i++) {
+	CUdeviceptr scratch = scratch_begin();
+
+	for (uint64_t i = scratch ? 1 : 0; i < n_layers; i++) {
 		CUdeviceptr first = temporary(), second = temporary();
 
 		launch_mix(&layers[i], first, layers[i].p);
 		launch_mix(&layers[i], second, first);
 		launch_mix(&layers[i], layers[i].p, second);
-		if (!is_together)
+		for (uint64_t n = is_irregular ? cuda_random(&dice) % 8 : 0; n > 0; n--)
+			launch_mix(&layers[i], layers[i].p, layers[i].p);
+		if (is_together)
+			CHECK(cuStreamSynchronize(stream));
+		else
 			temporaries_free();
 	}
+	if (scratch)
+		launch_mix(&layers[0], layers[0].p, scratch);
 	temporaries_free();
 	CHECK(cuStreamSynchronize(stream));
 }
@@ -179,7 +206,9 @@ int main(int argc, char **argv)
 		CLIENT_NUMBER('l', "layers", n_layers, 1, LAYERS_MAX),
 		CLIENT_NUMBER('g', "segment", segment_kib, 1, 1 << 20),
 		CLIENT_FLAG('t', "together", is_together),
+		CLIENT_FLAG('i', "irregular", is_irregular),
 		CLIENT_NUMBER('u', "unused", unused_kib, 0, 1 << 20),
+		CLIENT_NUMBER('x', "scratch", scratch_kib, 0, 1 << 20),
 		CLIENT_NUMBER('n', "steps", n_steps, 0, 1 << 30),
 		CLIENT_NUMBER('s', "seed", seed, 0, UINT32_MAX),
 		CLIENT_FLAG('e', "endless", is_endless),
@@ -189,7 +218,8 @@ int main(int argc, char **argv)
 	bool is_right;
 
 	if (client_options(argc, argv, options, usage) ||
-	    cache_kind_find(allocator) == _CACHE_MAX || weights_kib < n_layers)
+	    cache_kind_find(allocator) == _CACHE_MAX || weights_kib < n_layers ||
+	    (scratch_kib && (scratch_kib < weights_kib / n_layers || !is_together)))
 		client_misused(usage);
 	dice = seed + 1;
 	host = malloc(layer_words() * 4);

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Contents that nobody will read are not copied at a switch: memory that a pool keeps and does not use."""
+"""Contents that nobody will read are not copied at a switch: memory that a pool keeps and does not use, and with it
+what an iteration needs only until its end, because turns end there."""
 
 import os
 import subprocess
@@ -25,6 +26,7 @@ def take_turns(name, *words):
                             "cuda", name=f"p{i}", stdin=subprocess.PIPE) for i in range(2)]
 
         def moved_after(n):
+            s.check(all(p.poll() is None for p in programs), "both run")
             found = w.status()["programs"]
             if len(found) == 2 and all(p["turns"] >= n for p in found):
                 return sum(p["turns"] for p in found), sum(p["moved_in_bytes"] for p in found)
@@ -47,4 +49,13 @@ def what_a_pool_keeps_and_does_not_use_is_not_copied():
     s.check(pool < cache / 2, "less than half of what a cache costs comes in", pool, cache)
 
 
-s.main(what_a_pool_keeps_and_does_not_use_is_not_copied)
+def turns_end_where_the_least_memory_is_in_use():
+    """A step needs five times as much memory as the weights, and frees it at its end."""
+    words = ["--allocator", "async", "--together", "--scratch", 512]
+    known = take_turns("dead-steps", *words)
+    unknown = take_turns("dead-irregular", *words, "--irregular")
+    s.check(known < unknown * 3 / 4, "less comes in where steps repeat themselves", known, unknown)
+
+
+s.main(what_a_pool_keeps_and_does_not_use_is_not_copied,
+       turns_end_where_the_least_memory_is_in_use)
