@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A turn that is to end waits for the end of the program's iteration, if that is near (rule 48).
+ * A turn that is to end waits for the end of the program's iteration, if that is near (rule 50).
  * There the fewest bytes live (place/iteration.h), so that the switch moves least.
  *
  * The wait must not cost others more than it saves. So it ends after the time that the copies out

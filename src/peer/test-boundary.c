@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A CLOSE waits for the end of an iteration that is near, and for nothing else (rule 48). */
+/* A CLOSE waits for the end of an iteration that is near, and for nothing else (rule 50). */
 
 #include "lib/test.h"
 
