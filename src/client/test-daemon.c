@@ -132,6 +132,7 @@ static void hello(struct session *s, const struct slu_msg_hello *h)
 		.checksum_moves = !daemon->omits_sums,
 		.allow_mapped = 1,
 		.run_without_daemon = daemon->run_without_daemon,
+		.predict = daemon->predict,
 	};
 	put(s, &m, SLU_MSG_WELCOME);
 	if (daemon->status)

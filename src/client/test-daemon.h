@@ -24,6 +24,7 @@ struct slu_test_daemon {
 	/* Set between init and start. */
 	uint64_t seed;
 	uint32_t status; /* of WELCOME */
+	uint8_t predict; /* enum slu_predicting */
 	bool is_calm;
 	bool run_without_daemon;
 	uint64_t device_bytes;	   /* the limit when it is up; 0: plenty */

@@ -35,7 +35,7 @@ def take_turns(name, *words, client="cuda-read", settings=None, enough=10):
                             "cuda", name=f"p{i}", stdin=subprocess.PIPE, env={"SLUICE_LOG": logs[i]}) for i in range(2)]
         if enough:
             s.wait_until(f"calls of both have passed early in {enough} turns",
-                         lambda: all(len(absent_at_starts(log)) >= enough for log in logs), seconds=300)
+                         lambda: all(len(absent_at_starts(log)) >= enough for log in logs), seconds=300 + enough)
         else:
             s.wait_until("both have had 40 turns",
                          lambda: all(p["turns"] >= 40 for p in w.status()["programs"]) and len(w.status()["programs"]) == 2, seconds=300)
@@ -51,11 +51,16 @@ def launches_pass_before_the_last_buffer_has_come():
 
 
 def so_do_launches_that_write_their_buffers():
-    take_turns("early-change", "--change", 3)
+    """As many switches as the environment asks for: each program has half of them."""
+    take_turns("early-change", "--change", 3, enough=s.scaled("SLUICE_SWITCHES", 20) // 2)
 
 
 def so_do_launches_on_memory_of_a_pool():
     take_turns("early-pool", "--async", "--change", 5)
+
+
+def so_do_launches_of_programs_that_may_be_mapped():
+    take_turns("early-mapped", "--change", 7, settings={"memory.allow_mapped": "auto", "memory.pinned": "64M"})
 
 
 def the_setting_turns_it_off():
@@ -112,4 +117,4 @@ def each_operation_of_the_device_fails_once():
 
 
 s.main(launches_pass_before_the_last_buffer_has_come, so_do_launches_that_write_their_buffers, so_do_launches_on_memory_of_a_pool,
-       the_setting_turns_it_off, results_are_right_while_each_turn_ends_with_its_first_call, each_operation_of_the_device_fails_once)
+       so_do_launches_of_programs_that_may_be_mapped, the_setting_turns_it_off, results_are_right_while_each_turn_ends_with_its_first_call, each_operation_of_the_device_fails_once)
