@@ -46,6 +46,35 @@ static void move_end(struct slu_world *w, struct slu_moves *moves, struct slu_mo
 	slu_runner_act(w, runner);
 }
 
+/* A copy of @ns begins now. */
+static void copy_note(struct slu_world *w, unsigned way, size_t program, uint64_t ns)
+{
+	struct slu_simulate_result *result = w->result;
+	size_t last = w->ways[way].last_copy;
+	struct slu_simulate_copy *copy = last ? &result->copies[last - 1] : NULL;
+
+	if (!ns)
+		return;
+	if (copy && copy->program == program && copy->end_ns == w->now_ns) {
+		copy->end_ns += ns;
+		return;
+	}
+	if (result->n_copies == result->n_copies_max) {
+		size_t n = SLU_MAX(2 * result->n_copies_max, (size_t)64);
+		struct slu_simulate_copy *list = reallocarray(result->copies, n, sizeof(*list));
+
+		if (!list) {
+			w->is_out_of_memory = true;
+			return;
+		}
+		result->copies = list;
+		result->n_copies_max = n;
+	}
+	result->copies[result->n_copies++] =
+		(struct slu_simulate_copy){ program, w->now_ns, w->now_ns + ns, way == SLU_WAY_IN };
+	w->ways[way].last_copy = result->n_copies;
+}
+
 static struct slu_moves *moves_of(struct slu_world *w, unsigned way)
 {
 	return &w->ways[way].moves;
@@ -73,6 +102,7 @@ static void bus_begin(struct slu_world *w, unsigned way)
 			move->has_memory = true;
 		}
 		w->ways[way].is_busy = true;
+		copy_note(w, way, slu_runner_number(w, move->runner), move_ns(w, unit));
 		slu_world_add(w, w->now_ns + move_ns(w, unit), SLU_EVENT_MOVED, way, NULL);
 	}
 }

@@ -180,5 +180,6 @@ void slu_simulate_result_deinit(struct slu_simulate_result *result)
 		free(result->outcomes[i].latencies_ns);
 	free(result->outcomes);
 	free(result->turns);
+	free(result->copies);
 	*result = (struct slu_simulate_result){};
 }

@@ -72,6 +72,13 @@ struct slu_simulate_turn {
 	uint64_t begin_ns, end_ns;
 };
 
+/* Copies for a program that followed one another in one direction of the bus. */
+struct slu_simulate_copy {
+	size_t program;
+	uint64_t begin_ns, end_ns;
+	bool is_in;
+};
+
 struct slu_simulate_outcome {
 	uint64_t first_ns;  /* its first launch began; or NEVER */
 	uint64_t end_ns;    /* or NEVER */
@@ -91,6 +98,8 @@ struct slu_simulate_result {
 	size_t n_outcomes;
 	struct slu_simulate_turn *turns; /* in the order of their ends */
 	size_t n_turns, n_turns_max;
+	struct slu_simulate_copy *copies; /* in the order of their beginnings, in each direction */
+	size_t n_copies, n_copies_max;
 };
 
 enum {

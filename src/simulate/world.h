@@ -54,6 +54,7 @@ TAILQ_HEAD(slu_launches, slu_runner);
 struct slu_way {
 	struct slu_moves moves; /* the first one runs if is_busy */
 	bool is_busy;
+	size_t last_copy; /* its number in the result, from 1; 0: none */
 };
 
 struct slu_world {

@@ -78,6 +78,12 @@ def the_drawing_is_xml():
     root = xml.etree.ElementTree.fromstring(drawn)
     texts = [e.text for e in root.iter() if e.tag.endswith("text")]
     s.check("<short> & sweet" in texts and "fair: turns" in texts, "with the names", texts)
+    s.check({"to the device", "to the host", "10 s", "0"} <= set(texts), "with the bus, and round times", texts)
+    fills = [e.get("fill") for e in root.iter() if e.tag.endswith("rect")]
+    s.check("#444" in fills and "#aaa" in fills, "copies in both directions are drawn", fills)
+    _, drawn = sim("--svg", "drawn.svg", "a", a=SCENARIO.replace("[program long]", "[program a name that is much too long]"))
+    texts = [e.text for e in xml.etree.ElementTree.fromstring(drawn).iter() if e.tag.endswith("text")]
+    s.check("a name that is…" in texts, "a long name is cut", texts)
 
 
 def faults_name_the_line():
