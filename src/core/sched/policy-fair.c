@@ -40,7 +40,8 @@
 
 struct fair_state {
 	uint64_t virtual_ns;
-	bool is_known; /* it has wanted the device before */
+	uint64_t rest_ns; /* device time that is less than one ns of virtual time */
+	bool is_known;	  /* it has wanted the device before */
 };
 
 struct fair_common {
@@ -148,11 +149,17 @@ static void fair_count(struct slu_core_group *group, enum slu_core_spent spent, 
 		       size_t n_equals, const struct slu_core_config *config)
 {
 	struct fair_state *state = state_of(group);
+	uint64_t virtual_ns;
 
 	(void)n_equals;
 	(void)config;
-	if (spent == SLU_CORE_SPENT_USING)
-		state->virtual_ns = slu_core_after(state->virtual_ns, virtual_of(group, span_ns));
+	if (spent != SLU_CORE_SPENT_USING)
+		return;
+	/* without the rest, steps a few ns apart would count nothing, and come again and again */
+	span_ns = slu_core_after(span_ns, state->rest_ns);
+	virtual_ns = virtual_of(group, span_ns);
+	state->rest_ns = slu_sub_floor(span_ns, device_of(group, virtual_ns));
+	state->virtual_ns = slu_core_after(state->virtual_ns, virtual_ns);
 }
 
 static bool fair_precedes(const struct slu_core_group *a, const struct slu_core_group *b)
