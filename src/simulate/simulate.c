@@ -141,6 +141,8 @@ static int world_run(struct slu_world *w)
 		free(event.message);
 		if (w->is_out_of_memory)
 			return slu_error(-ENOMEM);
+		if (w->scenario->watch)
+			w->scenario->watch(w->scenario->watcher, w);
 		if (is_finite && !w->n_finite)
 			return 0;
 		if (w->now_ns > w->progress_ns + STUCK_NS)

@@ -51,6 +51,8 @@ struct slu_simulate_program {
 	size_t n_bursts;
 };
 
+struct slu_world;
+
 struct slu_simulate_scenario {
 	struct slu_core_config core;
 	uint64_t memory_bytes;
@@ -61,6 +63,9 @@ struct slu_simulate_scenario {
 	uint64_t until_ns;	    /* stop there; SLU_SIMULATE_NEVER: when all programs ended */
 	struct slu_simulate_program *programs;
 	size_t n_programs;
+	/* For tests: called after each event, with the world of world.h. NULL: nobody looks. */
+	void (*watch)(void *watcher, const struct slu_world *world);
+	void *watcher;
 };
 
 /* The settings' defaults, and a bus of 12 GB/s each way. */
