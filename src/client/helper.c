@@ -179,9 +179,10 @@ static void blocked_serve(struct slu_client *c, struct slu_client_device *d, uin
 /* -- dead contents -------------------------------------------------------------------------------
  */
 
-static bool unit_has_contents(const struct slu_unit *u)
+/* What cannot move need not be asked about, and is no memory that the back end made. */
+static bool unit_may_be_dead(const struct slu_unit *u)
 {
-	return u->host_version || u->device_version;
+	return u->frozen == SLU_FROZEN_NO && (u->host_version || u->device_version);
 }
 
 static int unit_ask_dead(const struct slu_client_device *d, struct slu_unit *u)
@@ -195,7 +196,7 @@ static int unit_ask_dead(const struct slu_client_device *d, struct slu_unit *u)
  */
 static void units_mark_dead(struct slu_client *c, struct slu_client_device *d)
 {
-	const struct question q = { unit_has_contents, unit_ask_dead };
+	const struct question q = { unit_may_be_dead, unit_ask_dead };
 	struct look *looks;
 	size_t n;
 

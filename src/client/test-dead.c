@@ -13,11 +13,13 @@ enum { N = 6, STEPS = 3000 };
 
 static struct slu_client_device *d;
 static struct thing things[N];
+static struct slu_unit *frozen; /* it is no object of the device */
 
 static void begin(void)
 {
 	setenv("SLUICE_TORTURE", "1", 0);
 	d = add(SLU_MODE_ALL, N * KIB_UNIT);
+	assert(slu_client_unit_new(d, KIB_UNIT, SLU_FROZEN_POOL, NULL, &frozen) == 0);
 	for (unsigned i = 0; i < N; i++) {
 		thing_new(d, &things[i], KIB_UNIT);
 		thing_write(d, &things[i], (unsigned char)i);
@@ -26,6 +28,7 @@ static void begin(void)
 
 static void end(void)
 {
+	slu_client_unit_free(frozen);
 	for (unsigned i = 0; i < N; i++)
 		slu_client_unit_free(things[i].unit);
 	slu_client_device_remove(d);

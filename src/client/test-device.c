@@ -184,6 +184,7 @@ static bool is_dead(void *data, struct slu_unit *unit)
 	const struct slu_test_object *o = unit->owner;
 
 	slu_lock_assert_none();
+	assert(unit->frozen == SLU_FROZEN_NO);
 	return atomic_load(&o->is_dead);
 }
 
