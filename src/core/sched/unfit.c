@@ -99,7 +99,9 @@ static bool may_map(struct slu_core *core, struct slu_core_group *group,
 
 	SLU_CORE_FOREACH_SEAT (group, client, seat) {
 		if (!is_concerned(seat, shortage->device) || !seat->maps_if_larger ||
-		    seat->mode != SLU_MODE_ALL)
+		    seat->mode != SLU_MODE_ALL ||
+		    slu_core_seat_need_bytes(seat) <=
+			    slu_core_capacity_present_bytes(&core->devices[seat->device]->capacity))
 			continue;
 		seat->maps_refused = is_new = true;
 	}
