@@ -431,7 +431,7 @@ static void put_twins(struct maker *m)
 
 static void put_statement(struct maker *m)
 {
-	switch (pick(m, 15)) {
+	switch (pick(m, 14)) {
 	case 0:
 	case 1:
 	case 2:
@@ -451,9 +451,6 @@ static void put_statement(struct maker *m)
 		break;
 	case 7:
 		put_loop(m);
-		break;
-	case 14:
-		put_twins(m);
 		break;
 	case 8:
 	case 9:
@@ -522,6 +519,8 @@ static char *make_kernel(uint64_t *random)
 	while (m.n_statements)
 		put_statements(&m, 1);
 	put_access(&m);
+	if (chance(&m, 25))
+		put_twins(&m);
 	PUT(&m, "\tret;\n}\n");
 	fclose(m.out);
 	return text;
