@@ -123,11 +123,31 @@ void slu_cgroup_add(const char *root, const char *text, unsigned percent,
 	}
 }
 
-void slu_cgroup_add_process(pid_t pid, unsigned percent, struct slu_core_bounds *bounds)
+/* The contents of /proc/PID/cgroup. */
+static bool read_process(pid_t pid, char *ret_text, size_t size)
 {
-	char path[64], text[PATH_MAX];
+	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
-	if (read_text(path, text, sizeof(text)))
+	return read_text(path, ret_text, size);
+}
+
+void slu_cgroup_path(pid_t pid, char *ret_path, size_t size)
+{
+	char text[PATH_MAX], *line, *rest = text;
+
+	ret_path[0] = '\0';
+	if (!read_process(pid, text, sizeof(text)))
+		return;
+	while ((line = strsep(&rest, "\n")))
+		if (!strncmp(line, "0::/", 4) && strlen(line + 3) < size)
+			strcpy(ret_path, line + 3);
+}
+
+void slu_cgroup_add_process(pid_t pid, unsigned percent, struct slu_core_bounds *bounds)
+{
+	char text[PATH_MAX];
+
+	if (read_process(pid, text, sizeof(text)))
 		slu_cgroup_add(SLU_CGROUP_ROOT, text, percent, bounds);
 }

@@ -16,6 +16,9 @@
 
 #define SLU_CGROUP_ROOT "/sys/fs/cgroup"
 
+/* The path of a process in the tree of version 2; empty if it is not known or too long. */
+void slu_cgroup_path(pid_t pid, char *ret_path, size_t size);
+
 /*
  * Adds a bound of @percent of each limit along the path of @text, the contents of /proc/PID/cgroup,
  * below @root. A file that cannot be read limits nothing.

@@ -198,7 +198,7 @@ int slu_config_set(struct slu_config *config, const char *section, const char *n
 				: unknown_section(ret_why, size);
 }
 
-/* A pattern without a slash is for the last part of a path. */
+/* A pattern without a slash is for the last part of a path; cgroup:PATH is for a control group. */
 static bool section_matches(const struct slu_config_section *section, const char *name)
 {
 	const char *last = name[0] == '/' ? strrchr(name, '/') + 1 : name;
@@ -206,20 +206,29 @@ static bool section_matches(const struct slu_config_section *section, const char
 	return !fnmatch(section->name, strchr(section->name, '/') ? name : last, 0);
 }
 
+static void section_apply(const struct slu_config_section *section,
+			  struct slu_config_program *program)
+{
+	for (size_t i = 0; i < SLU_ARRAY_SIZE(rows); i++)
+		if (section->set & (UINT64_C(1) << i))
+			memcpy((char *)program + rows[i].offset,
+			       (const char *)&section->values + rows[i].offset, rows[i].size);
+}
+
+void slu_config_program_by(const struct slu_config *config, const char *name, const char *alias,
+			   struct slu_config_program *ret_program)
+{
+	*ret_program = config->program;
+	for (size_t s = 0; s < config->n_sections; s++)
+		if (section_matches(&config->sections[s], name) ||
+		    section_matches(&config->sections[s], alias))
+			section_apply(&config->sections[s], ret_program);
+}
+
 void slu_config_program(const struct slu_config *config, const char *name,
 			struct slu_config_program *ret_program)
 {
-	*ret_program = config->program;
-	for (size_t s = 0; s < config->n_sections; s++) {
-		const struct slu_config_section *own = &config->sections[s];
-
-		if (!section_matches(own, name))
-			continue;
-		for (size_t i = 0; i < SLU_ARRAY_SIZE(rows); i++)
-			if (own->set & (UINT64_C(1) << i))
-				memcpy((char *)ret_program + rows[i].offset,
-				       (const char *)&own->values + rows[i].offset, rows[i].size);
-	}
+	slu_config_program_by(config, name, name, ret_program);
 }
 
 int slu_config_get(const struct slu_config *config, const char *section, const char *name,

@@ -8,7 +8,8 @@
  *
  *   [daemon] [scheduler] [memory]   the daemon's
  *   [program NAME]                  of programs whose name matches (as a shell pattern); a
- *                                   system daemon takes the executable instead of the name
+ *                                   system daemon takes the executable instead of the name,
+ *                                   or the control group: [program cgroup:/PATH]
  */
 
 #include <stdbool.h>
@@ -96,6 +97,10 @@ int slu_config_set(struct slu_config *config, const char *section, const char *n
 /* The settings in force for a program of this name, or with this executable. */
 void slu_config_program(const struct slu_config *config, const char *name,
 			struct slu_config_program *ret_program);
+
+/* The same for a program that has two names. */
+void slu_config_program_by(const struct slu_config *config, const char *name, const char *alias,
+			   struct slu_config_program *ret_program);
 
 /* Whether a part of the program may be mapped, always or where it is larger than the device. */
 bool slu_config_may_map(const struct slu_config_program *own);

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/utf8.h"
 #include "base/util.h"
+#include "daemon/cgroup.h"
 #include "daemon/denial.h"
 #include "daemon/group.h"
 #include "daemon/process.h"
@@ -185,6 +186,9 @@ int slu_program_new(struct slu_server *server, pid_t pid, uint64_t start, uid_t 
 	program->uid = uid;
 	program->pidfd = pidfd;
 	slu_process_executable(pid, program->executable, sizeof(program->executable));
+	strcpy(program->cgroup, "cgroup:");
+	slu_cgroup_path(pid, program->cgroup + strlen("cgroup:"),
+			sizeof(program->cgroup) - strlen("cgroup:"));
 	program->slot = -1;
 	program->id = ++server->last_client;
 	LIST_INSERT_HEAD(&server->programs, program, entry);
@@ -365,9 +369,11 @@ void slu_program_settings(const struct slu_program *program, struct slu_config_p
 {
 	const struct slu_server *server = program->server;
 
-	slu_config_program(&server->config,
-			   server->options.is_system ? program->executable : program->name,
-			   ret_own);
+	if (server->options.is_system)
+		slu_config_program_by(&server->config, program->executable, program->cgroup,
+				      ret_own);
+	else
+		slu_config_program(&server->config, program->name, ret_own);
 }
 
 enum slu_core_priority slu_program_priority(const struct slu_program *program)

@@ -84,7 +84,9 @@ struct slu_program {
 	uint64_t start;
 	uid_t uid;
 	char name[SLU_WIRE_NAME_MAX]; /* as it calls itself, or is called by `sluice run` */
-	char executable[256]; /* its path; several users: settings go by it, not by the name */
+	/* several users: settings go by these, and not by the name */
+	char executable[256]; /* its path; empty: not known */
+	char cgroup[256];     /* cgroup:/PATH */
 	int pidfd;
 	pid_t helper; /* the client's thread in it, in the daemon's pid namespace; 0: not known */
 	sd_event_source *death;

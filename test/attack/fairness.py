@@ -57,7 +57,9 @@ def idle_programs_of_one_user_leave_another_user_all_that_it_needs():
 
 def a_name_that_a_program_gives_itself_brings_no_settings():
     need_two_users()
+    own = [line[3:] for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines() if line.startswith("0::")]
     settings = {"program coder.visible_memory": "77M", "program python3*.chunk": "8M"}
+    settings |= {f"program cgroup:{path}.loss_grace": "77s" for path in own}
     with SystemWorld("names", settings=settings) as w:
         w.start_daemon()
 
@@ -69,6 +71,7 @@ def a_name_that_a_program_gives_itself_brings_no_settings():
         check(got["status"] == 0, "it joins under the name", got)
         check(got["visible_bytes"] == 0, "the name does not count", got)
         check(got["chunk_bytes"] == 8 * MIB, "the executable does", got)
+        check(not own or got["loss_grace_ns"] == 77 * 10**9, "and so does the control group", got)
 
 
 if __name__ == "__main__":
