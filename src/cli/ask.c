@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "cli/ask.h"
 #include "cli/cli.h"
+#include "cli/reply.h"
 #include "wire/channel.h"
 #include "wire/path.h"
 
@@ -218,6 +219,7 @@ static int receive_reply(struct slu_channel *channel, struct slu_cli_peer *peer,
 		if (m.header.type == SLU_MSG_WELCOME && m.welcome.status) {
 			snprintf(peer->refusal, sizeof(peer->refusal), "%.*s",
 				 (int)sizeof(m.welcome.detail) - 1, m.welcome.detail);
+			slu_reply_clean_text(peer->refusal);
 			return slu_error(-(int)m.welcome.status);
 		}
 	}
@@ -226,6 +228,7 @@ static int receive_reply(struct slu_channel *channel, struct slu_cli_peer *peer,
 	reply = json_loadfd(fd, 0, NULL);
 	if (!reply)
 		return slu_error(-EPROTO);
+	slu_reply_clean(reply);
 	*ret_reply = reply;
 	*ret_status = m.answer.status;
 	return 0;

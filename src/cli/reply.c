@@ -2,9 +2,60 @@
 #include "cli/reply.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/ascii.h"
+
+/* Of C0, DEL, or of C1 as UTF-8 has it. */
+static bool is_control(const char *at)
+{
+	const unsigned char *c = (const unsigned char *)at;
+
+	return (c[0] < ' ' && c[0] != '\t' && c[0] != '\n') || c[0] == 0x7f ||
+	       (c[0] == 0xc2 && c[1] >= 0x80 && c[1] <= 0x9f);
+}
+
+void slu_reply_clean_text(char *text)
+{
+	char *to = text;
+
+	for (const char *from = text; *from; from++, to++) {
+		bool is_bad = is_control(from);
+
+		from += is_bad && (unsigned char)*from == 0xc2;
+		*to = is_bad ? '?' : *from;
+	}
+	*to = '\0';
+}
+
+static void text_clean(json_t *value)
+{
+	char *copy = strdup(json_string_value(value));
+
+	if (!copy) {
+		json_string_set(value, "");
+		return;
+	}
+	slu_reply_clean_text(copy);
+	if (strcmp(copy, json_string_value(value)))
+		json_string_set_nocheck(value, copy);
+	free(copy);
+}
+
+void slu_reply_clean(json_t *reply)
+{
+	const char *key;
+	json_t *value;
+	size_t i;
+
+	if (json_is_string(reply))
+		text_clean(reply);
+	json_object_foreach (reply, key, value)
+		slu_reply_clean(value);
+	json_array_foreach (reply, i, value)
+		slu_reply_clean(value);
+}
 
 const char *slu_reply_text(const json_t *object, const char *key)
 {

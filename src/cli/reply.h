@@ -7,6 +7,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/*
+ * Replaces control characters other than tab and line feed by '?', in @text and in all texts of
+ * @reply: whoever answers at the socket must not control the terminal.
+ */
+void slu_reply_clean_text(char *text);
+void slu_reply_clean(json_t *reply);
+
 /* The text at @key; "" where there is none. */
 const char *slu_reply_text(const json_t *object, const char *key);
 /* The number at @key; 0 where there is none, or one below it. */
