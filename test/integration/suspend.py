@@ -110,6 +110,24 @@ def others_give_up_memory_for_a_program_that_comes_back():
         w.end(a)
 
 
+def programs_that_work_all_the_time_are_suspended_again_and_again():
+    with world("suspend-busy", settings={"memory.checksum_moves": "on", "scheduler.slice": "50ms"}) as w:
+        w.start_daemon()
+        programs = [w.start([s.CLIENTS / "cuda-fill", "--mib", 40, "--buffers", 5, "--seed", i, "--endless"], "cuda", name=f"p{i}",
+                            stdin=subprocess.PIPE) for i in range(2)]
+        for i in range(2):
+            s.wait_until("it works", lambda: (w.program(f"p{i}") or {}).get("launches"))
+        for i in range(6):
+            who = f"p{i % 2}"
+            command(w, "park", "--deep", who)
+            s.check(w.program(who)["state"] == "suspended", "it is suspended", w.program(who))
+            before = w.program(who)["launches"]
+            command(w, "unpark", who)
+            s.wait_until("it works again", lambda: w.program(who)["launches"] > before)
+        for p in programs:
+            w.end(p)
+
+
 def machines_hear_who_was_suspended():
     with world("suspend-json") as w:
         w.start_daemon()
@@ -207,7 +225,8 @@ def adopt_says_what_it_cannot_do():
 
 
 if __name__ == "__main__":
-    s.main(a_suspended_program_has_nothing_on_the_device_and_comes_back, others_give_up_memory_for_a_program_that_comes_back,
+    s.main(a_suspended_program_has_nothing_on_the_device_and_comes_back,
+           programs_that_work_all_the_time_are_suspended_again_and_again, others_give_up_memory_for_a_program_that_comes_back,
            machines_hear_who_was_suspended, a_suspend_that_fails_leaves_the_program_running, a_restore_that_fails_can_be_tried_again,
            a_suspended_program_stays_so_over_a_restart_of_the_daemon, a_suspended_program_that_is_killed_leaves_nothing,
            a_program_outside_sluice_is_adopted_and_released, adopt_says_what_it_cannot_do)
