@@ -21,6 +21,7 @@ const struct slu_selftest_part slu_selftest_parts[] = {
 	{ "moves while the device works", "overlap", slu_selftest_overlap },
 	{ "moves while a thread captures", "capture", slu_selftest_capture },
 	{ "memory of a context", "overhead", slu_selftest_overhead },
+	{ "suspending a program", "suspend", slu_selftest_suspend },
 	{ 0 },
 };
 

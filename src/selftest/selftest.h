@@ -146,3 +146,4 @@ void slu_selftest_reach(struct slu_selftest *test);    /* reach.c: host memory t
 void slu_selftest_overlap(struct slu_selftest *test);  /* overlap.c: moves while the device works */
 void slu_selftest_capture(struct slu_selftest *test); /* capture.c: moves while a thread captures */
 void slu_selftest_overhead(struct slu_selftest *test); /* overhead.c: what a context takes */
+void slu_selftest_suspend(struct slu_selftest *test);  /* suspend.c: a program comes and goes */

@@ -15,10 +15,10 @@ import sluice as s
 SPY = s.BUILD / "src/cuda/libcuda-spy.so"
 TROUBLE = 123
 ASSUMPTIONS = {"lookup", "link.overlap", "map.address", "map.access_run", "together", "reach", "overlap", "queue", "capture",
-               "overhead.returns"}
+               "overhead.returns", "suspend"}
 FIGURES = {"link.in", "link.out", "link.both", "link.in.pageable", "link.out.pageable", "pin.ns_per_gib", "map.granule",
            "map.create_ns", "map.map_ns", "map.access_ns", "map.unmap_ns", "map.release_ns", "reach.rate", "queue.depth",
-           "overhead.context", "lookup.n"}
+           "overhead.context", "lookup.n", "suspend.away_ns", "suspend.back_ns"}
 
 
 def world(name):
@@ -117,7 +117,7 @@ def each_operation_that_fails_is_a_finding():
     """One fault in each process, so each part meets it; whatever fails, every part reports
     something."""
     with world("selftest-faults") as w:
-        for fault in ("create:1", "map:1", "access:1", "unmap:1", "copy:1", "set:1", "launch:1", "host:1"):
+        for fault in ("create:1", "map:1", "access:1", "unmap:1", "copy:1", "set:1", "launch:1", "host:1", "suspend:1"):
             found = findings(w, "--no-store", exits=(TROUBLE,), env={"SLUICE_SOFTGPU_FAULT": fault})
             bad = [f for f in found.values() if f["verdict"] in ("differs", "unproven")]
             s.check(bad and all(f["then"] for f in bad), f"{fault}: each has its consequence", bad)
