@@ -96,6 +96,13 @@ struct slu_backend {
 	 */
 	bool (*is_dead)(void *data, struct slu_unit *unit);
 
+	/*
+	 * The program says that nobody will read @bytes at @address before they are written again.
+	 * On a thread of the program. Return: the bytes of units that are dead for that reason
+	 * until the program submits something. NULL in front ends without addresses.
+	 */
+	uint64_t (*hint_dead)(void *data, uint64_t address, uint64_t bytes);
+
 	/* Whether anything of this program runs or can run on the device: 0, BUSY, BLOCKED. */
 	int (*progress)(void *data);
 

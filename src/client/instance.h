@@ -8,6 +8,7 @@
  *   client.c      the instance; carries out the actions of the peer
  *   connection.c  the socket to the daemon
  *   boundary.c    where the program meets the device: the ends of its iterations
+ *   hint.c        what the program tells by itself (sluice.h)
  *   device.c      adds and removes devices
  *   helper.c      the thread that talks to the daemon and watches the devices
  *   mover.c       the threads that move units, for each direction and device
@@ -104,9 +105,10 @@ struct slu_client_device {
 	uint64_t moved_in_bytes, moved_out_bytes; /* really copied, for FACTS */
 	int move_error;				  /* errno of the last move if it failed, or 0 */
 	_Atomic uint64_t unused_bytes;		  /* of owned_bytes; no lock */
-	struct slu_speed out_speed;		  /* of copies out, of whole units */
-	uint64_t drain_pause_ns;		  /* between two looks at a drain */
-	uint64_t drain_ns;			  /* when to look at it next */
+	uint64_t hinted_bytes;	    /* called dead since the last end of an iteration */
+	struct slu_speed out_speed; /* of copies out, of whole units */
+	uint64_t drain_pause_ns;    /* between two looks at a drain */
+	uint64_t drain_ns;	    /* when to look at it next */
 };
 
 struct slu_torture;

@@ -222,8 +222,7 @@ static int host_calls_poll(struct slu_cuda_device *d)
 	return slu_cuda_streams_is_at_rest(d) ? 0 : SLU_BACKEND_E_BLOCKED;
 }
 
-/* All submissions: through the gate, past it in a capture, and by calls that need no gate. */
-static uint64_t device_n_submitted(struct slu_cuda_device *d)
+uint64_t slu_cuda_backend_n_submitted(const struct slu_cuda_device *d)
 {
 	return slu_gate_n_entries() + atomic_load(&d->n_passed) + slu_cuda_bypass_n_counted();
 }
@@ -236,7 +235,7 @@ static int bypass_poll(struct slu_cuda_device *d, uint64_t n)
 {
 	if (!atomic_load(&d->passes_by) && !slu_cuda_streams_are_idle(d)) {
 		if (!slu_gate_is_past(d->index) || slu_cuda_bypass_is_under_way() ||
-		    device_n_submitted(d) != n || atomic_load(&d->n_capturing))
+		    slu_cuda_backend_n_submitted(d) != n || atomic_load(&d->n_capturing))
 			return SLU_BACKEND_E_BUSY;
 		slu_cuda_bypass_met(d);
 	}
@@ -252,7 +251,7 @@ static int device_poll(struct slu_cuda_device *d)
 	/* in this order: see gate.h. A capture records what it sees; waiting now would end it */
 	if (atomic_load(&d->n_capturing) || atomic_load(&d->n_passing))
 		return SLU_BACKEND_E_BUSY;
-	n = device_n_submitted(d);
+	n = slu_cuda_backend_n_submitted(d);
 	r = slu_cuda_syncer_poll(d->syncer, n);
 	if (r == SLU_BACKEND_E_BUSY)
 		return host_calls_poll(d);
@@ -298,7 +297,12 @@ static void backend_placed(void *data, struct slu_unit *unit)
 
 static bool backend_is_dead(void *data, struct slu_unit *unit)
 {
-	return slu_cuda_dead_is(unit);
+	return slu_cuda_dead_is(data, unit);
+}
+
+static uint64_t backend_hint_dead(void *data, uint64_t address, uint64_t bytes)
+{
+	return slu_cuda_dead_hint(data, address, bytes);
 }
 
 /*
@@ -432,6 +436,7 @@ const struct slu_backend slu_cuda_backend = {
 	.compare = backend_compare,
 	.will_compare = backend_will_compare,
 	.is_dead = backend_is_dead,
+	.hint_dead = backend_hint_dead,
 	.placed = backend_placed,
 	.progress = backend_progress,
 	.pin = backend_pin,

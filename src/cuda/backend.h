@@ -19,6 +19,9 @@ extern const struct slu_backend slu_cuda_backend;
 /* The client's code for a result of the driver (client/backend.h). */
 int slu_cuda_backend_translate(CUresult result);
 
+/* All submissions: through the gate, past it in a capture, and by calls that need no gate. */
+uint64_t slu_cuda_backend_n_submitted(const struct slu_cuda_device *device);
+
 /* Gives up the memory of @extent, which has no unit any more, if it still has any. */
 void slu_cuda_backend_displace(const struct slu_cuda_device *device, struct slu_extent *extent);
 

@@ -44,7 +44,8 @@ struct slu_extent {
 			    business */
 	void *cpu;	 /* where the CPU sees a mapped extent; the back end's business */
 	struct slu_cuda_compared compared;
-	bool stays; /* on the device without a unit, so it does not move (vmm.h) */
+	uint64_t hinted; /* dead by the program's word up to this submission; 0: not (dead.h) */
+	bool stays;	 /* on the device without a unit, so it does not move (vmm.h) */
 };
 
 enum slu_range_kind {

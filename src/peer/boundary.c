@@ -35,13 +35,30 @@ void slu_peer_boundary_set_speed(struct slu_peer *peer, unsigned device, uint64_
 	peer->devices[device].out_ns_per_mib = ns_per_mib;
 }
 
+static void wait_end_at_boundary(struct slu_peer_device *d, uint64_t now_ns)
+{
+	if (d->late_until_ns && slu_iteration_is_at_boundary(&d->iteration))
+		d->late_until_ns = now_ns;
+}
+
 void slu_peer_boundary_meet(struct slu_peer *peer, uint64_t now_ns, unsigned device, uint64_t key)
 {
 	struct slu_peer_device *d = &peer->devices[device];
 
+	/* the last boundary that the program told is past */
+	if (d->iteration.is_told)
+		return;
 	slu_iteration_meet(&d->iteration, now_ns, key, device_live_bytes(d));
-	if (d->late_until_ns && slu_iteration_is_at_boundary(&d->iteration))
-		d->late_until_ns = now_ns;
+	wait_end_at_boundary(d, now_ns);
+}
+
+void slu_peer_boundary_tell(struct slu_peer *peer, uint64_t now_ns, unsigned device,
+			    uint64_t dead_bytes)
+{
+	struct slu_peer_device *d = &peer->devices[device];
+
+	slu_iteration_tell(&d->iteration, now_ns, slu_sub_floor(device_live_bytes(d), dead_bytes));
+	wait_end_at_boundary(d, now_ns);
 }
 
 /* How long the copies out take that a switch now has and one at the boundary has not. */

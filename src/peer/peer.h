@@ -234,6 +234,13 @@ void slu_peer_reports_count_launches(struct slu_peer *peer, uint64_t now_ns, uns
  */
 void slu_peer_boundary_meet(struct slu_peer *peer, uint64_t now_ns, unsigned device, uint64_t key);
 
+/*
+ * The program says that an iteration ends here, and that @dead_bytes of its units are dead until it
+ * submits something. From the first time on no other point counts.
+ */
+void slu_peer_boundary_tell(struct slu_peer *peer, uint64_t now_ns, unsigned device,
+			    uint64_t dead_bytes);
+
 /* Whether a CLOSE waited for a boundary, and does no longer: the next step shuts the gate. */
 bool slu_peer_boundary_is_due(const struct slu_peer *peer, uint64_t now_ns, unsigned device);
 

@@ -209,6 +209,26 @@ static void a_wait_ends_with_the_connection(void **state)
 	fixture_deinit(&f);
 }
 
+static void of_a_program_that_tells_only_the_boundaries_count_that_it_tells(void **state)
+{
+	struct fixture f;
+
+	fixture_iterating(&f);
+	iterate_half(&f);
+	for (unsigned i = 0; i < 2; i++) {
+		f.now_ns += STEP_NS;
+		slu_peer_boundary_tell(f.peer, f.now_ns, 0, SCRATCH);
+	}
+	close_with(&f, DEADLINE_NS);
+	slu_peer_boundary_meet(f.peer, f.now_ns, 0, 'b');
+	fixture_step(&f);
+	assert_int_equal(f.n_shut, 0);
+	slu_peer_boundary_tell(f.peer, f.now_ns, 0, SCRATCH);
+	fixture_step(&f);
+	assert_rests(&f);
+	fixture_deinit(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -224,6 +244,7 @@ int main(void)
 		cmocka_unit_test(an_allocation_that_waits_ends_the_wait),
 		cmocka_unit_test(a_second_close_of_the_turn_changes_nothing),
 		cmocka_unit_test(a_wait_ends_with_the_connection),
+		cmocka_unit_test(of_a_program_that_tells_only_the_boundaries_count_that_it_tells),
 	};
 
 	return cmocka_run_group_tests_name("peer-boundary", tests, NULL, NULL);

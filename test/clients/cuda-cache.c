@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/queue.h>
 
+#include "sluice/sluice.h"
+
 #define ALIGN	       512
 #define RESERVED_BYTES ((size_t)64 << 20)
 
@@ -264,6 +266,15 @@ static struct block *block_find_or_grow(size_t bytes)
 	}
 	cuda_check(r, "an allocator that grows");
 	return find(bytes);
+}
+
+void cache_hint(void)
+{
+	const struct block *b;
+
+	TAILQ_FOREACH (b, &cache.blocks, link)
+		if (b->is_free)
+			sluice_dead((const void *)(uintptr_t)b->address, b->bytes);
 }
 
 CUdeviceptr cache_alloc(size_t bytes)

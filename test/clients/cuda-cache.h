@@ -34,5 +34,8 @@ void cache_close(void);
 /* Ends the program with CUDA_EXIT_NO_MEMORY where there is none, as CHECK() does. */
 CUdeviceptr cache_alloc(size_t bytes);
 
+/* Tells Sluice what the allocator has and the program does not use (sluice/sluice.h). */
+void cache_hint(void);
+
 /* What runs in the stream may still use it: the next owner uses the same stream. */
 void cache_free(CUdeviceptr address);

@@ -15,6 +15,7 @@
 #include "client.h"
 #include "cuda-cache.h"
 #include "cuda-util.h"
+#include "sluice/sluice.h"
 
 static const char usage[] =
 	"usage: cuda-train [OPTION]...\n"
@@ -31,6 +32,7 @@ static const char usage[] =
 	"                        (default 0; only with --together)\n"
 	"  -i, --irregular       a random number of launches more after each layer\n"
 	"  -u, --unused N        KiB that the program frees before the first step (default 0)\n"
+	"  -H, --hints           tell Sluice where steps end and what is not used then\n"
 	"  -n, --steps N         (default 20)\n"
 	"  -s, --seed N          of sizes and contents (default 1)\n"
 	"  -e, --endless         steps until the end of standard input; N steps at least\n"
@@ -79,7 +81,7 @@ struct layer {
 static uint64_t weights_kib = 512, n_layers = 8, segment_kib = 64, n_steps = 20, seed = 1;
 static const char *allocator = "caching";
 static uint64_t unused_kib, scratch_kib;
-static bool is_endless, is_together, is_irregular;
+static bool is_endless, is_together, is_irregular, has_hints;
 static struct layer layers[LAYERS_MAX];
 static CUdeviceptr temporaries[2 * LAYERS_MAX + 1];
 static size_t n_temporaries;
@@ -154,6 +156,10 @@ static void step(void)
 		launch_mix(&layers[0], layers[0].p, scratch);
 	temporaries_free();
 	CHECK(cuStreamSynchronize(stream));
+	if (has_hints) {
+		cache_hint();
+		sluice_iteration();
+	}
 }
 
 /* In the hands of the allocator from now on, with contents. */
@@ -207,6 +213,7 @@ int main(int argc, char **argv)
 		CLIENT_NUMBER('g', "segment", segment_kib, 1, 1 << 20),
 		CLIENT_FLAG('t', "together", is_together),
 		CLIENT_FLAG('i', "irregular", is_irregular),
+		CLIENT_FLAG('H', "hints", has_hints),
 		CLIENT_NUMBER('u', "unused", unused_kib, 0, 1 << 20),
 		CLIENT_NUMBER('x', "scratch", scratch_kib, 0, 1 << 20),
 		CLIENT_NUMBER('n', "steps", n_steps, 0, 1 << 30),

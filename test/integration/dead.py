@@ -57,5 +57,30 @@ def turns_end_where_the_least_memory_is_in_use():
     s.check(known < unknown * 3 / 4, "less comes in where steps repeat themselves", known, unknown)
 
 
+def a_program_tells_what_is_dead_at_the_end_of_a_step():
+    """Its allocator keeps what it frees, so that only the program knows."""
+    words = ["--allocator", "caching", "--together", "--scratch", 512, "--irregular"]
+    told = take_turns("dead-told", *words, "--hints")
+    untold = take_turns("dead-untold", *words)
+    s.check(told < untold * 3 / 4, "less comes in where the program tells", told, untold)
+
+
+def hints_do_nothing_without_sluice():
+    with s.World("dead-plain", memory=2 * s.MIB, softgpu={"scale": 256}) as w:
+        out = w.run([s.CLIENTS / "cuda-train", "--hints", "--steps", 5], "cuda", sluice=False)
+        s.check("right" in out, "the results are right", out)
+
+
+def what_a_program_tells_is_right_while_everything_moves_between_two_calls():
+    with s.World("dead-torture", memory=4 * s.MIB, softgpu={"scale": 256}) as w:
+        for allocator in "caching", "expandable", "async":
+            out = w.run([s.CLIENTS / "cuda-train", "--hints", "--steps", 4, "--together", "--allocator", allocator], "cuda", sluice=False,
+                        env={"LD_PRELOAD": s.BUILD / "src/cuda/libcuda.so.1", "SLUICE_TORTURE": 1})
+            s.check("right" in out, "the results are right", out)
+
+
 s.main(what_a_pool_keeps_and_does_not_use_is_not_copied,
-       turns_end_where_the_least_memory_is_in_use)
+       turns_end_where_the_least_memory_is_in_use,
+       a_program_tells_what_is_dead_at_the_end_of_a_step,
+       hints_do_nothing_without_sluice,
+       what_a_program_tells_is_right_while_everything_moves_between_two_calls)
