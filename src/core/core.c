@@ -20,6 +20,7 @@
 #include "core/fit/pinned.h"
 #include "core/credit/backing.h"
 #include "core/fit/shift.h"
+#include "core/fit/shortage.h"
 #include "core/credit/staging.h"
 #include "core/group.h"
 #include "core/sched/admit.h"
@@ -302,10 +303,9 @@ static void expect_rise(struct slu_core *core)
 static void mode_refresh(struct slu_core *core, struct slu_core_seat *seat)
 {
 	struct slu_core_capacity *capacity = &core->devices[seat->device]->capacity;
-	uint64_t need = slu_core_seat_need_bytes(seat);
-	bool is_larger = need > slu_core_capacity_seen_bytes(capacity);
+	bool is_larger = slu_core_seat_need_bytes(seat) > slu_core_capacity_seen_bytes(capacity);
 
-	seat->maps_refused &= need > slu_core_capacity_present_bytes(capacity);
+	seat->maps_refused &= slu_core_shortage_is_taught(core, seat);
 	if (seat->maps_refused && !is_larger && seat->want.is_runnable)
 		capacity->is_lacking = true;
 	seat->mode = is_larger || seat->maps_refused ? SLU_MODE_MAPPED : SLU_MODE_ALL;

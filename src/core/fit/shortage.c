@@ -67,3 +67,9 @@ bool slu_core_shortage_is_final(struct slu_core *core, const struct slu_core_gro
 						    capacity->overhead_bytes) ||
 	       (is_tried && is_all && slu_core_capacity_is_refused(capacity));
 }
+
+bool slu_core_shortage_is_taught(const struct slu_core *core, const struct slu_core_seat *seat)
+{
+	return slu_core_seat_need_bytes(seat) >
+	       slu_core_capacity_present_bytes(&core->devices[seat->device]->capacity);
+}

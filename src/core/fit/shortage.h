@@ -35,3 +35,6 @@ void slu_core_shortage_forget(struct slu_core *core, const struct slu_core_group
  */
 bool slu_core_shortage_is_final(struct slu_core *core, const struct slu_core_group *group,
 				const struct slu_core_shortage *shortage, bool is_tried);
+
+/* Whether @seat needs more than its device has by what refusals taught. */
+bool slu_core_shortage_is_taught(const struct slu_core *core, const struct slu_core_seat *seat);

@@ -99,9 +99,7 @@ static bool may_map(struct slu_core *core, struct slu_core_group *group,
 
 	SLU_CORE_FOREACH_SEAT (group, client, seat) {
 		if (!is_concerned(seat, shortage->device) || !seat->maps_if_larger ||
-		    seat->mode != SLU_MODE_ALL ||
-		    slu_core_seat_need_bytes(seat) <=
-			    slu_core_capacity_present_bytes(&core->devices[seat->device]->capacity))
+		    seat->mode != SLU_MODE_ALL || !slu_core_shortage_is_taught(core, seat))
 			continue;
 		seat->maps_refused = is_new = true;
 	}
