@@ -108,11 +108,6 @@ void slu_predict_kernel_free(struct slu_predict_kernel *kernel)
 	free(kernel);
 }
 
-struct slu_predict_why slu_predict_kernel_why(const struct slu_predict_kernel *kernel)
-{
-	return kernel->why;
-}
-
 size_t slu_predict_kernel_n_ranges(const struct slu_predict_kernel *kernel)
 {
 	return kernel->program.n_accesses;

@@ -40,8 +40,6 @@ int slu_predict_kernel_new(const struct slu_ptx_module *module,
 			   struct slu_predict_kernel **ret_kernel);
 void slu_predict_kernel_free(struct slu_predict_kernel *kernel);
 
-/* NONE, or why nothing at all is known. */
-struct slu_predict_why slu_predict_kernel_why(const struct slu_predict_kernel *kernel);
 /* Not more ranges than this come from one launch. */
 size_t slu_predict_kernel_n_ranges(const struct slu_predict_kernel *kernel);
 /* Ops of its program: what an evaluation costs. */

@@ -15,11 +15,6 @@ static const uint8_t n_operands[] = {
 #include "predict/opcodes.def"
 };
 
-unsigned slu_predict_program_n_operands(enum slu_predict_code code)
-{
-	return n_operands[code];
-}
-
 void slu_predict_program_deinit(struct slu_predict_program *p)
 {
 	free(p->ops);

@@ -70,5 +70,3 @@ bool slu_predict_program_access(struct slu_predict_program *p,
  * Drops ops that no access needs, joins accesses that lie side by side, and puts the leaves first.
  */
 int slu_predict_program_finish(struct slu_predict_program *p);
-
-unsigned slu_predict_program_n_operands(enum slu_predict_code code);
