@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Part of limiter.h: the bytes of a process, as its slot on the board counts them. */
 #include <errno.h>
 #include <unistd.h>
 

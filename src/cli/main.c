@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The command `sluice`: the table of its commands, and what runs one of them. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -241,6 +241,7 @@ static int check_copied(struct slu_ptx_parser *p, const struct slu_ptx_form *for
 	return slu_ptx_refuse_operand(p, raw, "a number of bytes that can be copied");
 }
 
+/* Long: one switch with a case for each kind of slot. */
 int slu_ptx_check_operand(struct slu_ptx_parser *p, const struct slu_ptx_form *form,
 			  const struct slu_ptx_slot *slot, struct slu_ptx_raw *raw,
 			  struct slu_ptx_operand *place)

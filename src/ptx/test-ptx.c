@@ -8,6 +8,7 @@
 #define REGS \
 	".reg .pred %p<4>; .reg .b16 %h<4>; .reg .b32 %r<8>; .reg .b64 %d<8>; .reg .f32 %f<4>;\n"
 
+/* Long: a table. */
 static void test_what_is_right_is_taken(void **state)
 {
 	static const struct {
@@ -146,6 +147,7 @@ static void test_instructions_know_the_line_that_they_were_made_from(void **stat
 	slu_ptx_module_free(m);
 }
 
+/* Long: a table. */
 static void test_what_is_wrong_is_refused_at_its_place(void **state)
 {
 	static const struct {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Part of selftest.h: which device is tested, and whether it has the memory for it. */
 #include "base/util.h"
 #include "selftest/selftest.h"
 

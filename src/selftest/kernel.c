@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Part of selftest.h: the kernels that the parts launch. */
 #include "selftest/selftest.h"
 
 #include "base/util.h"

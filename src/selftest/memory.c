@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Part of selftest.h: device memory as the shim makes it, by handles and mappings. */
 #include "selftest/selftest.h"
 
 CUresult slu_selftest_memory_place(struct slu_selftest *t, struct slu_selftest_memory *m,

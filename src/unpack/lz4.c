@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Part of unpack.h: blocks of LZ4. */
 #include <string.h>
 
 #include "unpack/unpack.h"

@@ -202,6 +202,7 @@ static uint64_t descriptor(void)
 	return slu_api.n_fds && choice ? (uint64_t)slu_api.fds[choice % slu_api.n_fds] : UINT64_MAX;
 }
 
+/* Long: one switch with a case for each kind. */
 uint64_t slu_api_argument(char kind)
 {
 	CUmemLocation l;

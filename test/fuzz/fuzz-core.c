@@ -266,6 +266,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 /* The numbers of clients are in the fourth and fifth bit, see play(). */
 #define OP(op, client) ((op) | (client) << 3)
 
+/* Long: tables of operations, one byte a line. */
 size_t slu_fuzz_seed(unsigned number, uint8_t *ret_data, size_t size)
 {
 	static const uint8_t

@@ -334,6 +334,22 @@ static void put_wmma(struct dev_conform_text *t, const struct slu_ptx_form *form
 			4 * PART);
 }
 
+static void check_wmma(const struct slu_ptx_form *form, const struct slu_ptx_matrix *m,
+		       const struct values *v)
+{
+	const struct slu_ptx_fragment *f = &m->parts[3];
+
+	for (unsigned i = 0; i < m->m * m->n; i++) {
+		uint64_t want =
+			matrix_encode(v->cells[3][i], f->element) & UINT64_MAX >> (64 - f->bits);
+		uint64_t got = get_bits(dev_conform_out, cell_of(f, i) * f->bits, f->bits);
+
+		/* a sum that vanishes is -0 where it is rounded down */
+		if (got != want && !(HAS(rm) && !want && got == UINT64_C(1) << 63))
+			fail_at(form->text, i / m->n, i % m->n, got, want);
+	}
+}
+
 static void run_wmma(const struct slu_ptx_form *form, const struct slu_ptx_matrix *given)
 {
 	static struct dev_conform_text t;
@@ -410,16 +426,7 @@ static void run_wmma(const struct slu_ptx_form *form, const struct slu_ptx_matri
 				PART);
 	dev_conform_put(&t, "ret;\n}\n");
 	dev_conform_launch(form->text, t.text, 1, LANES);
-	for (unsigned i = 0; i < m.m * m.n; i++) {
-		const struct slu_ptx_fragment *f = &m.parts[3];
-		uint64_t want =
-			matrix_encode(v.cells[3][i], f->element) & UINT64_MAX >> (64 - f->bits);
-		uint64_t got = get_bits(dev_conform_out, cell_of(f, i) * f->bits, f->bits);
-
-		/* a sum that vanishes is -0 where it is rounded down */
-		if (got != want && !(HAS(rm) && !want && got == UINT64_C(1) << 63))
-			fail_at(form->text, i / m.n, i % m.n, got, want);
-	}
+	check_wmma(form, &m, &v);
 }
 
 /* ---- ldmatrix and movmatrix ---- */

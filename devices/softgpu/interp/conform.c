@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Part of test-conform.h: the forms of a row, and the kernels that try them. */
 #include "softgpu/interp/test-conform.h"
 
 struct dev_testbed dev_conform_bed;

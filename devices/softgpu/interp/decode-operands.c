@@ -135,7 +135,10 @@ static int bind_targets(struct dev_interp_decoder *d, const struct slu_ptx_targe
 	return 0;
 }
 
-/* Hands the operands out in the order of the form's slots. */
+/*
+ * Hands the operands out in the order of the form's slots. Long: one switch with a case for each
+ * kind of slot.
+ */
 int dev_interp_decoder_bind_operands(struct dev_interp_decoder *d,
 				     const struct slu_ptx_instr *instr, struct dev_interp_insn *in)
 {

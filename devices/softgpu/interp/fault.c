@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Part of code.h: the names of faults. */
 #include "softgpu/interp/code.h"
 
 static const char *const names[] = {

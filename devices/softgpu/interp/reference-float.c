@@ -42,6 +42,7 @@ static void allow_error(const struct slu_ptx_form *form, double a, struct dev_re
 	}
 }
 
+/* Long: one switch with a case for each opcode. */
 bool dev_reference_float(const struct slu_ptx_form *form, const uint64_t in[4],
 			 struct dev_reference *ret)
 {

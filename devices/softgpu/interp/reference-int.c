@@ -2,6 +2,7 @@
 /* Integers: on 128 bits, where everything fits, or bit by bit. */
 #include "softgpu/interp/reference-parts.h"
 
+/* Long: one switch with a case for each opcode. */
 bool dev_reference_int(const struct slu_ptx_form *form, const uint64_t in[4],
 		       struct dev_reference *ret)
 {

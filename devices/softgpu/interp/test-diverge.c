@@ -137,6 +137,7 @@ static void say_address(struct text *t, const struct node *x)
 	say(t, "add.u32 %%t, %%t, %d;\n", (int)-x->offset);
 }
 
+/* Long: one switch with a case for each kind of node. */
 static void say_nodes(struct text *t, const struct node *x, unsigned depth)
 {
 	for (; x; x = x->next) {

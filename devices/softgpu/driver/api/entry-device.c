@@ -67,6 +67,7 @@ CUresult cuDeviceTotalMem_v2(size_t *ret_bytes, CUdevice device)
 	return CUDA_SUCCESS;
 }
 
+/* Long: one switch with a case for each attribute. */
 static int device_attribute(const struct dev_card *card, CUdevice_attribute which,
 			    bool *ret_is_known)
 {
