@@ -36,6 +36,11 @@ void slu_core_capacity_deinit(struct slu_core_capacity *capacity)
 	assert(!capacity->charge_bytes && !capacity->held_bytes);
 }
 
+static uint64_t rise_step(const struct slu_core_capacity *capacity)
+{
+	return SLU_MAX(capacity->usable_bytes / RISE_PARTS, 1u);
+}
+
 uint64_t slu_core_capacity_total_bytes(const struct slu_core_capacity *capacity)
 {
 	return capacity->usable_bytes + capacity->reserve_bytes;
@@ -131,7 +136,10 @@ void slu_core_capacity_held(struct slu_core_capacity *capacity)
 
 void slu_core_capacity_outsiders(struct slu_core_capacity *capacity, uint64_t bytes)
 {
-	capacity->outsider_bytes = SLU_MIN(bytes, SLU_CORE_BYTES_MAX);
+	bytes = SLU_MIN(bytes, SLU_CORE_BYTES_MAX);
+	if (slu_sub_floor(capacity->outsider_bytes, bytes) >= rise_step(capacity))
+		capacity->back_off = 1;
+	capacity->outsider_bytes = bytes;
 }
 
 void slu_core_capacity_overhead(struct slu_core_capacity *capacity, uint64_t bytes)
@@ -151,7 +159,7 @@ bool slu_core_capacity_can_rise(const struct slu_core_capacity *capacity, uint64
 
 void slu_core_capacity_rise(struct slu_core_capacity *capacity, uint64_t now_ns)
 {
-	uint64_t part = SLU_MAX(capacity->usable_bytes / RISE_PARTS, 1u);
+	uint64_t part = rise_step(capacity);
 	uint64_t proven = slu_sub_floor(capacity->sure_bytes, capacity->refused_bytes);
 
 	capacity->estimate_bytes =
@@ -174,10 +182,9 @@ void slu_core_capacity_forget(struct slu_core_capacity *capacity, uint64_t now_n
 void slu_core_capacity_departed(struct slu_core_capacity *capacity, uint64_t now_ns)
 {
 	capacity->departed_ns = now_ns;
-	if (!TAILQ_EMPTY(&capacity->accounts))
-		return;
-	slu_core_capacity_forget(capacity, now_ns);
 	capacity->back_off = 1;
+	if (TAILQ_EMPTY(&capacity->accounts))
+		slu_core_capacity_forget(capacity, now_ns);
 }
 
 void slu_core_capacity_check(const struct slu_core_capacity *capacity)

@@ -17,8 +17,9 @@
  *   needed      the bytes without which an open group cannot run, although they are in the reserve
  *   estimate    of the total: falls to what is charged when the driver refuses a client; rises by
  *               1/16 of usable a period while a group lacks memory; each refusal doubles the
- *               period, and a rise after one that proved right halves it; becomes the total
- *               again when the last account departs
+ *               period, and a rise after one that proved right halves it; the period is short
+ *               again when an account departs or outsiders give up 1/16 of usable, because they
+ *               may have been the reason; becomes the total again when the last account departs
  *   sure        the estimate without its rises: the limit for bytes fetched ahead, because to try
  *               for more would only make bytes come and go
  *
@@ -124,7 +125,7 @@ void slu_core_capacity_rise(struct slu_core_capacity *capacity, uint64_t now_ns)
 /* Forgets the refusals, so that a client tries again. */
 void slu_core_capacity_forget(struct slu_core_capacity *capacity, uint64_t now_ns);
 
-/* An account departed. The last one takes along the memory of refusals and their cause. */
+/* An account departed, and perhaps the cause of refusals. The last one takes along their memory. */
 void slu_core_capacity_departed(struct slu_core_capacity *capacity, uint64_t now_ns);
 
 void slu_core_capacity_check(const struct slu_core_capacity *capacity);

@@ -54,6 +54,48 @@ static void test_rule_16_the_estimate_rises_in_steps_and_each_refusal_doubles_th
 	slu_core_capacity_deinit(&c);
 }
 
+static void test_rule_16_a_departure_ends_the_long_wait(void **state)
+{
+	struct slu_core_capacity c;
+	struct slu_core_account stays, departs;
+	uint64_t due;
+
+	(void)state;
+	slu_core_capacity_init(&c, true, 160, 0, 0);
+	slu_core_account_init(&stays, &c, NULL, NULL);
+	slu_core_account_init(&departs, &c, NULL, NULL);
+	slu_core_account_report(&stays, 50, 0);
+	for (unsigned i = 0; i < 8; i++)
+		slu_core_capacity_refused(&c, 1000);
+	slu_core_account_deinit(&departs);
+	slu_core_capacity_departed(&c, 1200);
+	assert_true(slu_core_capacity_can_rise(&c, 100, &due));
+	assert_int_equal(due, 1000 + 100);
+	assert_int_equal(c.estimate_bytes, 50);
+	slu_core_account_deinit(&stays);
+	slu_core_capacity_deinit(&c);
+}
+
+static void test_rule_16_outsiders_that_leave_end_the_long_wait(void **state)
+{
+	struct slu_core_capacity c;
+	uint64_t due;
+
+	(void)state;
+	slu_core_capacity_init(&c, true, 160, 0, 0);
+	slu_core_capacity_outsiders(&c, 40);
+	for (unsigned i = 0; i < 8; i++)
+		slu_core_capacity_refused(&c, 1000);
+	/* less than a step: the next try would be refused as well */
+	slu_core_capacity_outsiders(&c, 31);
+	assert_true(slu_core_capacity_can_rise(&c, 100, &due));
+	assert_int_equal(due, 1000 + 100 * 64);
+	slu_core_capacity_outsiders(&c, 21);
+	assert_true(slu_core_capacity_can_rise(&c, 100, &due));
+	assert_int_equal(due, 1000 + 100);
+	slu_core_capacity_deinit(&c);
+}
+
 static void test_rule_16_the_estimate_lies_between_held_bytes_and_what_outsiders_leave(void **state)
 {
 	struct slu_core_capacity c;
@@ -147,6 +189,8 @@ int main(void)
 		cmocka_unit_test(test_rule_14_a_refusal_leaves_nothing_free),
 		cmocka_unit_test(
 			test_rule_16_the_estimate_rises_in_steps_and_each_refusal_doubles_the_wait),
+		cmocka_unit_test(test_rule_16_a_departure_ends_the_long_wait),
+		cmocka_unit_test(test_rule_16_outsiders_that_leave_end_the_long_wait),
 		cmocka_unit_test(
 			test_rule_16_the_estimate_lies_between_held_bytes_and_what_outsiders_leave),
 		cmocka_unit_test(test_a_client_that_holds_more_raises_the_estimate),
