@@ -285,11 +285,19 @@ static bool device_maps(const struct slu_peer *peer, const struct slu_peer_devic
 			     SLU_PLACE_IN_ANY);
 }
 
+/* The next unit that may be mapped with the credit of pinned memory. */
+static struct slu_unit *unit_next_map(const struct slu_peer *peer, const struct slu_peer_device *d)
+{
+	slu_peer_tally_note_scan(d);
+	return slu_place_next_map(&d->units,
+				  slu_sub_floor(peer->pinned.limit_bytes, peer->pinned.held_bytes));
+}
+
 bool slu_peer_move_wants_map(const struct slu_peer *peer, const struct slu_peer_device *d)
 {
 	return d->mode == SLU_MODE_MAPPED && slu_peer_turn_at_rest(d) && d->n_absent &&
 	       !d->n_moving[IN] && !unit_next_in(d, free_share(peer, d), SLU_PLACE_IN_ANY) &&
-	       device_maps(peer, d);
+	       device_maps(peer, d) && !unit_next_map(peer, d);
 }
 
 static struct slu_unit *move_choose_in(const struct slu_peer *peer, const struct slu_peer_device *d,
@@ -314,9 +322,7 @@ static struct slu_unit *move_choose_in(const struct slu_peer *peer, const struct
 	if (u || !device_maps(peer, d))
 		return u;
 	*ret_moving = SLU_MOVING_MAP;
-	slu_peer_tally_note_scan(d);
-	return slu_place_next_map(&d->units,
-				  slu_sub_floor(peer->pinned.limit_bytes, peer->pinned.held_bytes));
+	return unit_next_map(peer, d);
 }
 
 static void move_begin(struct slu_peer *peer, unsigned index, struct slu_unit *u, unsigned way,

@@ -173,6 +173,35 @@ static void copies_yield_to_staging_and_mapped_units(void **state)
 	end(&f);
 }
 
+static void only_as_many_copies_yield_as_a_mapped_unit_needs(void **state)
+{
+	struct slu_unit *u, *w, *v;
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f, SLU_MODE_MAPPED, 100);
+	fixture_limit(&f, PINNED, 1, 40, 40, SLU_PACE_AHEAD);
+	u = pinned(&f, 20);
+	w = pinned(&f, 20);
+	fixture_limit(&f, DEVICE0, 1, 40, 40, SLU_PACE_NOW);
+	fixture_turn(&f, EPOCH(1));
+	v = fixture_in_ram(&f, 20);
+	fixture_moved(&f, u, SLU_MOVE_DONE);
+	fixture_moved(&f, w, SLU_MOVE_DONE);
+	shifted(&f, f.shift, SLU_SHIFT_DONE);
+	assert_int_equal(v->moving, SLU_MOVING_MAP);
+	fixture_moved(&f, v, SLU_MOVE_FAILED);
+	/* the unit waits for its next try, and its bytes are free */
+	assert_int_equal(v->moving, SLU_MOVING_NO);
+	assert_null(f.shift);
+	f.now_ns += SLU_NS_PER_S;
+	fixture_step(&f);
+	assert_int_equal(v->moving, SLU_MOVING_MAP);
+	fixture_moved(&f, v, SLU_MOVE_DONE);
+	assert_int_equal(u->pinned + w->pinned, 1);
+	end(&f);
+}
+
 static void copies_yield_to_an_allocation_that_must_be_mapped(void **state)
 {
 	struct slu_unit *u, *v;
@@ -212,6 +241,7 @@ int main(void)
 		cmocka_unit_test(a_copy_on_its_way_is_cancelled_for_a_turn),
 		cmocka_unit_test(a_refusal_by_the_driver_is_reported_to_the_daemon),
 		cmocka_unit_test(copies_yield_to_staging_and_mapped_units),
+		cmocka_unit_test(only_as_many_copies_yield_as_a_mapped_unit_needs),
 		cmocka_unit_test(copies_yield_to_an_allocation_that_must_be_mapped),
 	};
 
