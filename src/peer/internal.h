@@ -379,7 +379,7 @@ bool slu_peer_move_uses_map(const struct slu_peer *peer, const struct slu_peer_d
 uint64_t slu_peer_move_limit(const struct slu_peer *peer, const struct slu_peer_device *device);
 /* Whether the turn has all units on the device itself, or will when the limit is at its goal. */
 bool slu_peer_move_maps_none(const struct slu_peer *peer, const struct slu_peer_device *device);
-/* Whether the turn waits for units that can only be mapped, and no pinned memory is free for one. */
+/* Whether the turn waits for units that can only be mapped, and pinned memory is short. */
 bool slu_peer_move_wants_map(const struct slu_peer *peer, const struct slu_peer_device *device);
 /* A mapped unit that fits on the device now, or NULL. */
 struct slu_unit *slu_peer_move_promotable(const struct slu_peer *peer,
