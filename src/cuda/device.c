@@ -17,6 +17,7 @@
 #include "cuda/pool.h"
 #include "cuda/predict-trace.h"
 #include "cuda/real.h"
+#include "cuda/recipe.h"
 #include "cuda/syncer.h"
 #include "cuda/vmm.h"
 
@@ -97,6 +98,7 @@ static void devices_forked(void)
 	slu_cuda.ledger = NULL;
 	slu_cuda_pool_forked();
 	slu_cuda_kernels_forked();
+	slu_cuda_recipe_forked();
 	slu_cuda_analyst_forked();
 	atomic_store(&slu_cuda_only_device, NULL);
 }

@@ -144,7 +144,9 @@ static inline void launch_note(struct slu_cuda_device *device, CUstream stream)
 				  .grid = { b, c, d },  \
 				  .block = { e, f, g }, \
 				  .params = (params_),  \
-				  .extra = (extra_) })
+				  .extra = (extra_),    \
+				  .stream = i })
+#define GRAPH		   TOUCH(GRAPH, .exec = a)
 #define CONFIGURED	   slu_cuda_touch_configured(a, b, c, d)
 #define ELEMENTS(n, bytes) slu_cuda_touch_product(n, bytes)
 

@@ -9,6 +9,7 @@
 #include "cuda/capture.h"
 #include "cuda/headroom.h"
 #include "cuda/real.h"
+#include "cuda/recipe.h"
 #include "cuda/refs.h"
 
 struct instance {
@@ -141,6 +142,7 @@ static CUresult instance_made(struct slu_cuda_device *d, const CUgraphExec *exec
 		slu_cuda_bypass_met(d);
 	if (atomic_load(&d->graphmem.is_used))
 		instance_add(d, *exec, graph);
+	slu_cuda_recipe_made(*exec, graph);
 	errno = saved;
 	return r;
 }
@@ -187,6 +189,7 @@ CUresult cuGraphExecDestroy(CUgraphExec exec)
 
 	/* before the call: the driver may give the handle to another one at once */
 	instance_remove(exec);
+	slu_cuda_recipe_drop(exec);
 	r = SLU_REAL(cuGraphExecDestroy)(exec);
 	if (d)
 		slu_cuda_graphmem_look(d);

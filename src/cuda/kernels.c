@@ -293,12 +293,37 @@ const char *slu_cuda_kernels_name_locked(CUfunction function)
 
 void slu_cuda_kernels_await_locked(CUfunction function)
 {
-	struct slu_cuda_kernel *k;
+	struct slu_cuda_kernel *k = slu_cuda_kernels_get_locked(function);
 
-	while ((k = kernel_find_locked(function)) && k->state != SLU_CUDA_KERNEL_KNOWN) {
+	if (!k)
+		return;
+	slu_cuda_kernel_await_locked(k);
+	slu_cuda_kernel_unref_locked(k);
+}
+
+struct slu_cuda_kernel *slu_cuda_kernels_get_locked(const void *handle)
+{
+	struct slu_cuda_kernel *k = kernel_find_locked(handle);
+
+	if (k)
+		k->n_refs++;
+	return k;
+}
+
+void slu_cuda_kernel_await_locked(struct slu_cuda_kernel *k)
+{
+	/* one that the program gave up is not analysed any more */
+	while (k->state != SLU_CUDA_KERNEL_KNOWN && kernel_find_locked(k->handle) == k) {
 		kernel_want_locked(k);
 		slu_lock_wait(&slu_cuda.lock, &slu_cuda.changed, NULL);
 	}
+}
+
+const struct slu_predict_set *
+slu_cuda_kernel_evaluate_locked(struct slu_cuda_kernel *k, const struct slu_predict_launch *launch)
+{
+	kernel_want_locked(k);
+	return k->predict ? slu_predict_sheet_evaluate(k->sheet, launch) : NULL;
 }
 
 const struct slu_predict_set *slu_cuda_kernels_evaluate_locked(const struct slu_cuda_launch *launch)

@@ -56,6 +56,7 @@ struct slu_cuda_launch {
 	uint32_t grid[3], block[3];
 	void **params; /* kernelParams */
 	void **extra;
+	CUstream stream;
 };
 
 /*
@@ -69,6 +70,13 @@ slu_cuda_kernels_evaluate_locked(const struct slu_cuda_launch *launch);
 const char *slu_cuda_kernels_name_locked(CUfunction function);
 /* For tests: waits until it is KNOWN, if its PTX is kept. */
 void slu_cuda_kernels_await_locked(CUfunction function);
+
+/* The same for a kernel that somebody keeps: with a reference, or NULL if there is no PTX. */
+struct slu_cuda_kernel *slu_cuda_kernels_get_locked(const void *handle);
+void slu_cuda_kernel_await_locked(struct slu_cuda_kernel *kernel);
+const struct slu_predict_set *
+slu_cuda_kernel_evaluate_locked(struct slu_cuda_kernel *kernel,
+				const struct slu_predict_launch *launch);
 
 /*
  * The driver loaded @image as @handle, a module in @context or a library (NULL). Takes over the

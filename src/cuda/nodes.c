@@ -6,6 +6,7 @@
 
 #include "cuda/device.h"
 #include "cuda/real.h"
+#include "cuda/recipe.h"
 #include "cuda/headroom.h"
 
 /* Fixed lists instead of uthash: a table that never grows needs no memory but the nodes'. */
@@ -166,8 +167,13 @@ CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams *params)
 CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraphNodeParams *params)
 {
 	CUgraphNodeParams copy;
+	CUresult r = SLU_REAL(cuGraphExecNodeSetParams)(exec, node, params_wrap(params, &copy));
+	int saved = errno;
 
-	return SLU_REAL(cuGraphExecNodeSetParams)(exec, node, params_wrap(params, &copy));
+	if (r == CUDA_SUCCESS && params)
+		slu_cuda_recipe_node_set(exec, node, params);
+	errno = saved;
+	return r;
 }
 
 #define ADD_NODE(name, arguments, ...)                                                            \

@@ -41,10 +41,8 @@ static void why_write(char how, const struct slu_predict_why *why)
 			slu_predict_reason_text(why->reason));
 }
 
-void slu_cuda_predict_trace_write(const struct slu_cuda_launch *launch,
-				  const struct slu_predict_set *set)
+void slu_cuda_predict_trace_write(const char *name, const struct slu_predict_set *set)
 {
-	const char *name = slu_cuda_kernels_name_locked(launch->function);
 	size_t n = 0;
 
 	if (set)

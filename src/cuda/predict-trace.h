@@ -22,6 +22,5 @@ extern bool slu_cuda_predict_trace_is_on;
 /* Opens the trace, if there shall be one. */
 void slu_cuda_predict_trace_start(void);
 
-/* @set: NULL if nothing is known. With slu_cuda.lock. */
-void slu_cuda_predict_trace_write(const struct slu_cuda_launch *launch,
-				  const struct slu_predict_set *set);
+/* @name: of the kernel, or NULL; @set: NULL if nothing is known. With slu_cuda.lock. */
+void slu_cuda_predict_trace_write(const char *name, const struct slu_predict_set *set);

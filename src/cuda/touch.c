@@ -56,6 +56,7 @@ struct slu_cuda_touch slu_cuda_touch_configured(const CUlaunchConfig *config, CU
 			.block = { config->blockDimX, config->blockDimY, config->blockDimZ },
 			.params = params,
 			.extra = extra,
+			.stream = config->hStream,
 		},
 	};
 }

@@ -19,6 +19,7 @@ enum slu_cuda_touch_kind {
 	SLU_CUDA_TOUCH_UNWRITTEN, /* writes nothing, and may read anything */
 	SLU_CUDA_TOUCH_BYTES,
 	SLU_CUDA_TOUCH_LAUNCH,
+	SLU_CUDA_TOUCH_GRAPH, /* writes what its nodes say (recipe.h), and may read anything */
 };
 
 struct slu_cuda_touch {
@@ -27,6 +28,7 @@ struct slu_cuda_touch {
 		uint64_t address, bytes;
 	} written, read;	       /* BYTES */
 	struct slu_cuda_launch launch; /* LAUNCH */
+	CUgraphExec exec;	       /* GRAPH */
 };
 
 /* @bytes of @from become those of @to. */

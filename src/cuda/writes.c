@@ -3,6 +3,8 @@
 
 #include "cuda/device.h"
 #include "cuda/predict-trace.h"
+#include "cuda/real.h"
+#include "cuda/recipe.h"
 
 static bool unit_tell(void *data, const struct slu_cuda_device *device, struct slu_unit *unit)
 {
@@ -12,17 +14,28 @@ static bool unit_tell(void *data, const struct slu_cuda_device *device, struct s
 	return true;
 }
 
+/* For the trace: a launch that becomes a node is none yet. */
+static bool launch_is_traced(const struct slu_cuda_launch *launch)
+{
+	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+
+	if (!slu_cuda_predict_trace_is_on)
+		return false;
+	return SLU_REAL(cuStreamIsCapturing)(launch->stream, &status) != CUDA_SUCCESS ||
+	       status == CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
 /* Return: whether all that the launch writes is known. */
-static bool launch_tell_locked(const struct slu_cuda_launch *launch)
+static bool launch_tell_locked(const struct slu_cuda_launch *launch, bool is_traced)
 {
 	const struct slu_predict_set *set;
 	bool is_known;
 
-	if (slu_cuda_predict_trace_is_on)
+	if (is_traced)
 		slu_cuda_kernels_await_locked(launch->function);
 	set = slu_cuda_kernels_evaluate_locked(launch);
-	if (slu_cuda_predict_trace_is_on)
-		slu_cuda_predict_trace_write(launch, set);
+	if (is_traced)
+		slu_cuda_predict_trace_write(slu_cuda_kernels_name_locked(launch->function), set);
 	is_known = set && set->why_writes.reason == SLU_PREDICT_REASON_NONE;
 	for (size_t i = 0; is_known && i < set->n_ranges; i++) {
 		const struct slu_predict_range *r = &set->ranges[i];
@@ -35,8 +48,20 @@ static bool launch_tell_locked(const struct slu_cuda_launch *launch)
 	return is_known;
 }
 
+static bool graph_tell_locked(CUgraphExec exec)
+{
+	const struct slu_cuda_span *spans;
+	size_t n = 0;
+
+	spans = slu_cuda_recipe_spans_locked(exec, &n);
+	for (size_t i = 0; i < n; i++)
+		slu_cuda_touch_units_locked(spans[i], unit_tell, NULL);
+	return spans;
+}
+
 void slu_cuda_writes_tell(const struct slu_cuda_touch *touch)
 {
+	bool is_traced = touch->kind == SLU_CUDA_TOUCH_LAUNCH && launch_is_traced(&touch->launch);
 	bool is_known = true;
 
 	slu_lock_take(&slu_cuda.lock);
@@ -50,7 +75,10 @@ void slu_cuda_writes_tell(const struct slu_cuda_touch *touch)
 		slu_cuda_touch_units_locked(touch->written, unit_tell, NULL);
 		break;
 	case SLU_CUDA_TOUCH_LAUNCH:
-		is_known = launch_tell_locked(&touch->launch);
+		is_known = launch_tell_locked(&touch->launch, is_traced);
+		break;
+	case SLU_CUDA_TOUCH_GRAPH:
+		is_known = graph_tell_locked(touch->exec);
 		break;
 	}
 	slu_lock_give(&slu_cuda.lock);

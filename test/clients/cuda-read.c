@@ -26,6 +26,9 @@ static const char usage[] =
 	"  -c, --change N     every N-th read also writes the words that it read first; 0: none\n"
 	"                     (default 0)\n"
 	"  -a, --async        the memory comes from the device's memory pool\n"
+	"  -g, --graphs       launches are nodes of graphs, next to sets and copies; their "
+	"parameters\n"
+	"                     change by all calls that change them\n"
 	"  -e, --endless      rounds until the end of standard input; N rounds at least\n"
 	"  -h, --help\n"
 	"\n" CUDA_EXIT_TEXT;
@@ -103,7 +106,7 @@ static const char ptx[] =
 
 static struct {
 	uint64_t mib, n_buffers, n_rounds, seed, change;
-	bool is_async, is_endless;
+	bool is_async, is_endless, has_graphs;
 } o = { .mib = 16, .n_buffers = 4, .n_rounds = 10, .seed = 1 };
 
 static CUfunction fill, look;
@@ -112,6 +115,15 @@ static uint32_t n_words; /* of each buffer */
 static uint32_t *sums;	 /* of each buffer and thread, as they are now */
 static uint32_t values[THREADS];
 static uint64_t n_looks;
+
+/* A buffer's executable graph: it is looked at, a mark is set to a number and copied. */
+static struct look_graph {
+	CUgraph graph;
+	CUgraphNode look, set, copy;
+	CUgraphExec exec;
+	uint32_t number; /* what its mark was set to */
+} * graphs;
+static CUdeviceptr marks; /* two words for each buffer */
 
 static CUdeviceptr allocate(size_t bytes)
 {
@@ -136,13 +148,100 @@ static void buffer_fill(uint64_t number)
 		sums[number * THREADS + i % THREADS] += ((i * 0x9e3779b9u) ^ seed) * (2 * i + 1);
 }
 
+static CUDA_MEMSET_NODE_PARAMS set_params(uint64_t number)
+{
+	return (CUDA_MEMSET_NODE_PARAMS){ .dst = marks + number * 8,
+					  .value = graphs[number].number,
+					  .elementSize = 4,
+					  .width = 1,
+					  .height = 1 };
+}
+
+static CUgraph graph_make(uint64_t number, const CUDA_KERNEL_NODE_PARAMS *kernel,
+			  struct look_graph *nodes)
+{
+	CUDA_MEMSET_NODE_PARAMS set = set_params(number);
+	CUDA_MEMCPY3D copy = { .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+			       .srcDevice = marks + number * 8,
+			       .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+			       .dstDevice = marks + number * 8 + 4,
+			       .WidthInBytes = 4,
+			       .Height = 1,
+			       .Depth = 1 };
+	CUgraph graph;
+
+	CHECK(cuGraphCreate(&graph, 0));
+	CHECK(cuGraphAddKernelNode_v2(&nodes->look, graph, NULL, 0, kernel));
+	CHECK(cuGraphAddMemsetNode(&nodes->set, graph, &nodes->look, 1, &set, cuda_context));
+	CHECK(cuGraphAddMemcpyNode(&nodes->copy, graph, &nodes->set, 1, &copy, cuda_context));
+	return graph;
+}
+
+/* Made once, then changed node by node, or as a whole. */
+static void graph_run(uint64_t number, void **params)
+{
+	CUDA_KERNEL_NODE_PARAMS kernel = { .func = look,
+					   .gridDimX = THREADS / BLOCK,
+					   .gridDimY = 1,
+					   .gridDimZ = 1,
+					   .blockDimX = BLOCK,
+					   .blockDimY = 1,
+					   .blockDimZ = 1,
+					   .kernelParams = params };
+	struct look_graph *g = &graphs[number], other;
+	CUgraphExecUpdateResultInfo info;
+	CUDA_MEMSET_NODE_PARAMS set;
+
+	g->number++;
+	set = set_params(number);
+	if (!g->exec) {
+		g->graph = graph_make(number, &kernel, g);
+		CHECK(cuGraphInstantiateWithFlags(&g->exec, g->graph, 0));
+	} else if (g->number % 7 == 0) {
+		CUgraph graph = graph_make(number, &kernel, &other);
+
+		CHECK(cuGraphExecUpdate_v2(g->exec, graph, &info));
+		CHECK(cuGraphDestroy(graph));
+	} else {
+		CHECK(cuGraphExecMemsetNodeSetParams(g->exec, g->set, &set, cuda_context));
+		CHECK(cuGraphExecKernelNodeSetParams_v2(g->exec, g->look, &kernel));
+	}
+	CHECK(cuGraphLaunch(g->exec, NULL));
+}
+
+static void graphs_open(void)
+{
+	marks = allocate(o.n_buffers * 8);
+	CHECK(cuMemsetD8Async(marks, 0, o.n_buffers * 8, NULL));
+}
+
+static bool marks_are_right(void)
+{
+	bool is_right = true;
+
+	for (uint64_t b = 0; b < o.n_buffers; b++) {
+		uint32_t seen[2];
+
+		CHECK(cuMemcpyDtoH_v2(seen, marks + b * 8, sizeof(seen)));
+		is_right &= seen[0] == graphs[b].number && seen[1] == graphs[b].number;
+		CHECK(cuGraphExecDestroy(graphs[b].exec));
+		CHECK(cuGraphDestroy(graphs[b].graph));
+	}
+	CHECK(cuMemFree_v2(marks));
+	return is_right;
+}
+
 /* The kernel and the processor do the same. */
 static void buffer_look(uint64_t number)
 {
 	uint32_t plus = o.change && ++n_looks % o.change == 0 ? 12345 : 0;
 	void *params[] = { &buffers[number], &out, &n_words, &plus };
 
-	CHECK(cuLaunchKernel(look, THREADS / BLOCK, 1, 1, BLOCK, 1, 1, 0, NULL, params, NULL));
+	if (o.has_graphs)
+		graph_run(number, params);
+	else
+		CHECK(cuLaunchKernel(look, THREADS / BLOCK, 1, 1, BLOCK, 1, 1, 0, NULL, params,
+				     NULL));
 	for (uint32_t i = 0; i < THREADS; i++) {
 		uint32_t *sum = &sums[number * THREADS + i];
 
@@ -173,6 +272,7 @@ static void read_command_line(int argc, char **argv)
 		CLIENT_NUMBER('s', "seed", o.seed, 0, UINT32_MAX),
 		CLIENT_NUMBER('c', "change", o.change, 0, UINT32_MAX),
 		CLIENT_FLAG('a', "async", o.is_async),
+		CLIENT_FLAG('g', "graphs", o.has_graphs),
 		CLIENT_FLAG('e', "endless", o.is_endless),
 		{ 0 },
 	};
@@ -192,24 +292,30 @@ int main(int argc, char **argv)
 	n_words = (uint32_t)((o.mib << 18) / o.n_buffers);
 	buffers = calloc(o.n_buffers, sizeof(*buffers));
 	sums = calloc(o.n_buffers * THREADS, sizeof(*sums));
-	if (!buffers || !sums)
+	graphs = calloc(o.n_buffers, sizeof(*graphs));
+	if (!buffers || !sums || !graphs)
 		return CUDA_EXIT_NO_MEMORY;
 	for (uint64_t b = 0; b < o.n_buffers; b++)
 		buffer_fill(b);
 	out = allocate(sizeof(values));
 	CHECK(cuMemcpyHtoD_v2(out, values, sizeof(values)));
+	if (o.has_graphs)
+		graphs_open();
 	for (uint64_t r = 0; r < o.n_rounds || (o.is_endless && client_input_is_quiet()); r++) {
 		for (uint64_t b = 0; b < o.n_buffers; b++)
 			buffer_look(b);
 		CHECK(cuCtxSynchronize());
 	}
 	is_right = results_are_right();
+	if (o.has_graphs)
+		is_right &= marks_are_right();
 	for (uint64_t b = 0; b < o.n_buffers; b++)
 		CHECK(cuMemFree_v2(buffers[b]));
 	CHECK(cuMemFree_v2(out));
 	cuda_close();
 	free(buffers);
 	free(sums);
+	free(graphs);
 	printf("cuda-read: %llu MiB in %llu allocations, seed %llu: %s\n",
 	       (unsigned long long)o.mib, (unsigned long long)o.n_buffers,
 	       (unsigned long long)o.seed, is_right ? "right" : "wrong");

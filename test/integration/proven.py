@@ -34,6 +34,11 @@ def a_program_that_writes_its_weights_now_and_then_ends_right():
     take_turns("change", "--change", 5)
 
 
+def the_same_with_launches_in_graphs():
+    is_little(*take_turns("graphs", "--graphs"))
+    take_turns("graphs-change", "--graphs", "--change", 5)
+
+
 def everything_that_moves_between_two_calls_is_right():
     writeback.is_right_under_torture("proven-torture", 6)
 
@@ -42,6 +47,7 @@ def launches_touch_only_what_is_predicted():
     with s.World("proven-compare", memory=16 * s.MIB, softgpu=writeback.SCALE) as w:
         for words in (["cuda-read", "--mib", 1, "--buffers", 4, "--rounds", 4, "--change", 3],
                       ["cuda-read", "--mib", 1, "--buffers", 4, "--rounds", 2, "--async"],
+                      ["cuda-read", "--mib", 1, "--buffers", 4, "--rounds", 6, "--graphs", "--change", 3],
                       ["cuda-fill", "--mib", 2, "--buffers", 4, "--rounds", 3, "--mix"]):
             rows = w.compare_predictions([s.CLIENTS / words[0], *words[1:]])
             s.check(rows and all(row["known_writes"] == row["launches"] for row in rows), "all launches are proven", rows)
@@ -54,5 +60,5 @@ def the_setting_turns_it_off():
 
 
 s.main(weights_that_kernels_only_read_are_not_written_back, the_same_with_memory_of_a_pool,
-       a_program_that_writes_its_weights_now_and_then_ends_right,
+       the_same_with_launches_in_graphs, a_program_that_writes_its_weights_now_and_then_ends_right,
        everything_that_moves_between_two_calls_is_right, launches_touch_only_what_is_predicted, the_setting_turns_it_off)

@@ -46,7 +46,7 @@ def take_turns(name, *words, settings, turns=TURNS, memory=3, softgpu=SCALE):
 def is_right_under_torture(name, rounds):
     """While everything moves between two calls."""
     with s.World(name, memory=4 * s.MIB, softgpu=SCALE) as w:
-        for words in [], ["--change", 3], ["--async", "--change", 2]:
+        for words in [], ["--change", 3], ["--async", "--change", 2], ["--graphs", "--change", 3]:
             out = w.run([s.CLIENTS / "cuda-read", "--mib", 1, "--buffers", 4, "--rounds", rounds, *words], "cuda", sluice=False,
                         env={"LD_PRELOAD": s.BUILD / "src/cuda/libcuda.so.1", "SLUICE_TORTURE": 1})
             s.check("right" in out, "the results are right", out)
