@@ -421,9 +421,12 @@ void slu_session_drain(struct slu_session *session)
 /* Return: whether the peer has to wait for those whose users had less of our time. */
 static bool session_yields(struct slu_session *session, uint64_t now_ns)
 {
-	unsigned level = slu_meter_level(&session->server->meter, session->uid, now_ns);
-	unsigned before = session->level;
+	struct slu_server *server = session->server;
+	unsigned level = 0, before = session->level;
 
+	/* a user's own daemon has nobody to put before the user, and would accept and not read */
+	if (server->options.is_system)
+		level = slu_meter_level(&server->meter, session->uid, now_ns);
 	if (level != before)
 		sd_event_source_set_priority(session->io, SD_EVENT_PRIORITY_NORMAL + level);
 	session->level = level;
