@@ -24,7 +24,7 @@ static void test_text_is_cut_between_characters(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		char made[16];
 
-		print_message("%s\n", rows[i].what);
+		print_message("# %s\n", rows[i].what);
 		slu_utf8_copy(made, rows[i].size, rows[i].text);
 		assert_string_equal(made, rows[i].expected);
 	}

@@ -254,7 +254,7 @@ static void each_operation_may_fail_once(void **state)
 	}
 	assert_int_equal(WEXITSTATUS(status), 1);
 	assert_true(n_faults > N);
-	print_message("%u faults\n", n_faults);
+	print_message("# %u faults\n", n_faults);
 }
 
 int main(void)
