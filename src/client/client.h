@@ -85,6 +85,12 @@ SLU_CLIENT_API uint64_t slu_client_device_visible(const struct slu_client_device
  */
 SLU_CLIENT_API uint64_t slu_client_device_offered(const struct slu_client_device *device);
 
+/*
+ * Whether the program still owns what was just denied it: a front end that has memory to cut small
+ * allocations from lets them fail, so that the program gives something up.
+ */
+SLU_CLIENT_API bool slu_client_device_is_unfit(const struct slu_client_device *device);
+
 /* Bytes that the program owns there, wherever they are. */
 SLU_CLIENT_API uint64_t slu_client_device_owned(const struct slu_client_device *device);
 

@@ -404,6 +404,19 @@ void slu_client_device_unreserve(struct slu_client_device *d, uint64_t bytes)
 	slu_lock_give(&slu_client_global.lock);
 }
 
+bool slu_client_device_is_unfit(const struct slu_client_device *d)
+{
+	SLU_CLIENT_KEEP_ERRNO();
+	struct slu_client *c = &slu_client_global;
+	bool is;
+
+	slu_lock_take(&c->lock);
+	is = device_has_daemon(c, d) &&
+	     slu_peer_alloc_is_unfit(c->peer, slu_clock_now_ns(), d->index, 0);
+	slu_lock_give(&c->lock);
+	return is;
+}
+
 uint64_t slu_client_device_owned(const struct slu_client_device *d)
 {
 	SLU_CLIENT_KEEP_ERRNO();

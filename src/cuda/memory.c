@@ -115,6 +115,8 @@ static CUresult slab_alloc(struct slu_cuda_device *d, CUcontext context, uint64_
 	uint64_t address;
 	int found;
 
+	if (slu_client_device_is_unfit(d->client))
+		return CUDA_ERROR_OUT_OF_MEMORY;
 	slu_lock_take(&slu_cuda.lock);
 	while ((found = slu_ledger_cut(slu_cuda.ledger, bytes, d, context, &address)) > 0 &&
 	       r == CUDA_SUCCESS) {

@@ -6,7 +6,9 @@
  * allocation and nothing later. In a turn, with the gate open, it spends device credit and the
  * caller creates the unit there; without credit it waits, while other threads run on (rule 5). Off
  * turn the unit is allocated in RAM without waiting (rule 6). So it is in mode LAUNCH without
- * credit: a command that names the unit brings it in.
+ * credit: a command that names the unit brings it in. Shortly after a DENY an allocation that leads
+ * back to the denied need fails at once: a program that caches memory gives some up when an
+ * allocation fails, and would not do so when a later copy or launch fails.
  *
  * In the other modes no unit may be allocated in RAM while the gate is open or draining: a thread
  * could still launch, and its kernel would meet the missing unit. Such an allocation waits for the
@@ -160,6 +162,16 @@ static uint64_t device_program_bytes(const struct slu_peer_device *d)
 	return d->owned_bytes - d->device_only_bytes;
 }
 
+bool slu_peer_alloc_is_unfit(const struct slu_peer *peer, uint64_t now_ns, unsigned index,
+			     uint64_t bytes)
+{
+	const struct slu_peer_device *d = &peer->devices[index];
+
+	/* in the other modes not everything must be on the device */
+	return d->mode != SLU_MODE_LAUNCH && !slu_peer_move_uses_map(peer, d) &&
+	       now_ns < d->unfit_until_ns && d->owned_bytes + bytes >= d->unfit_bytes;
+}
+
 /* Some programs ask for less and less until they succeed: report only one of these requests. */
 void slu_peer_alloc_exceeds(struct slu_peer *peer, uint64_t now_ns, unsigned index, uint64_t bytes,
 			    uint64_t owned_bytes, uint64_t visible_bytes)
@@ -217,6 +229,8 @@ int slu_peer_alloc(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u)
 	if (d->mode != SLU_MODE_LAUNCH && d->gate != SLU_PEER_GATE_SHUT &&
 	    d->gate != SLU_PEER_GATE_PARTIAL)
 		return alloc_wait_for(peer, u, SLU_ALLOC_WAIT_DEVICE);
+	if (!u->device_only && slu_peer_alloc_is_unfit(peer, now_ns, u->device, u->bytes))
+		return alloc_deny(peer, u);
 	alloc_take_backing(peer, u);
 	alloc_insert(peer, now_ns, u, u->on_disk ? SLU_PLACE_DISK : SLU_PLACE_RAM);
 	return SLU_PEER_E_IN_RAM;

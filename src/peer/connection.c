@@ -25,6 +25,7 @@ static void void_credit(struct slu_peer *peer)
 		struct slu_peer_device *d = &peer->devices[i];
 
 		slu_peer_account_void(&d->account);
+		d->unfit_until_ns = 0;
 		d->close_epoch = (struct slu_epoch){ 0 };
 		d->late_until_ns = 0;
 		d->want_is_current = false;
@@ -150,6 +151,7 @@ static bool limit_is_of_turn(const struct slu_peer *peer, const struct slu_msg_l
 static void take_limit(struct slu_peer *peer, uint64_t now_ns, const struct slu_msg_limit *limit)
 {
 	struct slu_peer_account *a = slu_peer_account_find(peer, limit->account);
+	struct slu_peer_device *d;
 
 	if (!a)
 		return;
@@ -166,8 +168,11 @@ static void take_limit(struct slu_peer *peer, uint64_t now_ns, const struct slu_
 
 	switch (limit->account.tier) {
 	case SLU_TIER_DEVICE:
-		peer->devices[limit->account.device].want_is_current = false;
-		peer->devices[limit->account.device].wake_is_due = true;
+		d = &peer->devices[limit->account.device];
+		d->want_is_current = false;
+		d->wake_is_due = true;
+		if (limit->limit_bytes >= d->unfit_bytes)
+			d->unfit_until_ns = 0;
 		break;
 	case SLU_TIER_PAGEABLE:
 	case SLU_TIER_DISK:
@@ -244,6 +249,10 @@ static void take_deny(struct slu_peer *peer, uint64_t now_ns, const struct slu_m
 			u->denied = true;
 	if (d->gate != SLU_PEER_GATE_OPEN || d->n_command)
 		d->denied_until_ns = now_ns + SLU_PEER_DENIED_NS;
+	d->unfit_bytes = d->want.min_bytes;
+	if (deny->bytes && deny->bytes < d->unfit_bytes)
+		d->unfit_bytes = deny->bytes + 1;
+	d->unfit_until_ns = now_ns + SLU_PEER_UNFIT_NS;
 	d->is_wanted = false;
 	slu_peer_command_drop(peer, d);
 	d->want_is_current = false;

@@ -41,6 +41,7 @@
 #define SLU_PEER_REPORTS_NS	  (200 * SLU_NS_PER_MS)
 #define SLU_PEER_GROWS_ANSWERS	  5 /* the next part of a raise may take so many answers */
 #define SLU_PEER_DENIED_NS	  SLU_NS_PER_S /* requests within this time after a DENY fail too */
+#define SLU_PEER_UNFIT_NS	  (10 * SLU_NS_PER_S) /* as long as the daemon is patient */
 #define SLU_PEER_EXCESS_NS	  SLU_NS_PER_S /* EXCESS is sent at most once per this time */
 #define SLU_PEER_BACKING_STEP	  16 /* a WANT asks backing credit for so many units … */
 #define SLU_PEER_BACKING_STEP_MAX (256 * SLU_MIB)	/* … but for no more than this ahead */
@@ -124,6 +125,8 @@ struct slu_peer_device {
 	bool idle_is_reported;
 	uint64_t busy_ns; /* when the device was last seen busy */
 	uint64_t denied_until_ns;
+	uint64_t unfit_bytes;	 /* by the last DENY the program may not need so much … */
+	uint64_t unfit_until_ns; /* … which allocations off turn respect until then */
 
 	/* mode LAUNCH: the command in front; the others wait for it */
 	struct slu_unit **command;

@@ -212,6 +212,13 @@ void slu_peer_reports_set_paged(struct slu_peer *peer, uint64_t now_ns, unsigned
 void slu_peer_paging_done(struct slu_peer *peer, unsigned device);
 
 /*
+ * Whether with @bytes more the program would own more than a DENY just called possible. With 0:
+ * whether it does already, so that it cannot run as it is. slu_peer_alloc() asks by itself.
+ */
+bool slu_peer_alloc_is_unfit(const struct slu_peer *peer, uint64_t now_ns, unsigned device,
+			     uint64_t bytes);
+
+/*
  * An allocation of @bytes fails because the program may own @visible_bytes and owns @owned_bytes,
  * reservations of other threads included. Sends EXCESS if the daemon knows the message.
  * slu_peer_alloc() does this by itself.

@@ -228,6 +228,75 @@ static void rule_7_a_denied_allocation_fails(void **state)
 	fixture_deinit(&f);
 }
 
+static void rule_7_an_allocation_back_to_a_denied_need_fails_at_once(void **state)
+{
+	struct fixture f;
+	struct slu_unit *u, *v;
+
+	(void)state;
+	fixture_init(&f, SLU_MODE_ALL, 200);
+	fixture_in_ram(&f, 30);
+	u = fixture_in_ram(&f, 10);
+	slu_peer_turn_want_open(f.peer, f.now_ns, 0);
+	fixture_step(&f);
+	fixture_deny(&f, DEVICE0);
+	v = fixture_unit(&f, 5);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, v), SLU_PEER_E_DENIED);
+	assert_true(slu_peer_alloc_is_unfit(f.peer, f.now_ns, 0, 0));
+
+	/* a cache gives something up, and the next allocation leads to less than what was denied */
+	slu_peer_alloc_released(f.peer, f.now_ns, u);
+	assert_false(slu_peer_alloc_is_unfit(f.peer, f.now_ns, 0, 0));
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, v), SLU_PEER_E_IN_RAM);
+	u = fixture_unit(&f, 5);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_DENIED);
+
+	/* the daemon gives as much after all */
+	fixture_limit(&f, DEVICE0, 1, 40, 40, SLU_PACE_AHEAD);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_IN_RAM);
+	fixture_deinit(&f);
+}
+
+static void rule_7_a_denial_says_what_is_possible(void **state)
+{
+	struct slu_message m = { .deny = { .account = DEVICE0, .bytes = 34 } };
+	struct fixture f;
+	struct slu_unit *u;
+
+	(void)state;
+	fixture_init(&f, SLU_MODE_ALL, 200);
+	u = fixture_in_ram(&f, 10);
+	fixture_in_ram(&f, 30);
+	slu_peer_turn_want_open(f.peer, f.now_ns, 0);
+	fixture_step(&f);
+	fixture_hear(&f, SLU_MSG_DENY, &m);
+	slu_peer_alloc_released(f.peer, f.now_ns, u);
+	u = fixture_unit(&f, 5);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_DENIED);
+	u = fixture_unit(&f, 4);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_IN_RAM);
+	assert_false(slu_peer_alloc_is_unfit(f.peer, f.now_ns, 0, 0));
+	fixture_deinit(&f);
+}
+
+static void rule_7_a_denied_need_is_asked_for_again_later(void **state)
+{
+	struct fixture f;
+	struct slu_unit *u;
+
+	(void)state;
+	fixture_init(&f, SLU_MODE_ALL, 200);
+	fixture_in_ram(&f, 30);
+	slu_peer_turn_want_open(f.peer, f.now_ns, 0);
+	fixture_step(&f);
+	fixture_deny(&f, DEVICE0);
+	u = fixture_unit(&f, 5);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_DENIED);
+	fixture_wait(&f, 10 * SLU_NS_PER_S);
+	assert_int_equal(slu_peer_alloc(f.peer, f.now_ns, u), SLU_PEER_E_IN_RAM);
+	fixture_deinit(&f);
+}
+
 static void an_allocation_above_the_goal_shuts_the_gate_and_is_mapped(void **state)
 {
 	struct fixture f;
@@ -438,6 +507,9 @@ int main(void)
 		cmocka_unit_test(rule_7_memory_kept_free_for_the_driver_is_not_the_programs),
 		cmocka_unit_test(rule_7_an_excess_is_reported_at_most_once_a_second),
 		cmocka_unit_test(rule_7_a_denied_allocation_fails),
+		cmocka_unit_test(rule_7_an_allocation_back_to_a_denied_need_fails_at_once),
+		cmocka_unit_test(rule_7_a_denial_says_what_is_possible),
+		cmocka_unit_test(rule_7_a_denied_need_is_asked_for_again_later),
 		cmocka_unit_test(an_allocation_above_the_goal_shuts_the_gate_and_is_mapped),
 		cmocka_unit_test(rule_13_a_refused_allocation_is_retried_and_then_reported),
 		cmocka_unit_test(a_failed_allocation_is_tried_again_and_reports_no_refusal),

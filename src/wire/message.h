@@ -193,7 +193,7 @@ struct slu_msg_deny {
 	struct slu_account
 		account; /* DEVICE: the waiting launch or allocation; BACKING: the allocation */
 	uint8_t reserved[6];
-	uint64_t bytes;
+	uint64_t bytes; /* DEVICE: what the client could have at present; 0: unknown */
 };
 
 struct slu_msg_sums {

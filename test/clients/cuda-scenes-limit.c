@@ -266,3 +266,27 @@ void scene_limit(const char *name)
 	}
 	EXPECT(!"no such kind");
 }
+
+/*
+ * Two buffers that cannot be resident together: an outsider has the rest. As a program with a cache
+ * does: when an allocation fails it frees what it does not use, and tries again.
+ */
+void scene_denied_cache(const char *unused)
+{
+	static char data[1024];
+	CUdeviceptr used, cached, small, other;
+
+	(void)unused;
+	OK(cuMemAlloc_v2(&small, sizeof(data)));
+	OK(cuMemAlloc_v2(&used, 6 * MIB));
+	OK(cuMemAlloc_v2(&cached, 6 * MIB));
+	ANSWERS(CUDA_ERROR_OUT_OF_MEMORY, cuMemcpyHtoD_v2(used, data, sizeof(data)));
+	/* there is memory for it, but with all this the program cannot run */
+	ANSWERS(CUDA_ERROR_OUT_OF_MEMORY, cuMemAlloc_v2(&other, sizeof(data)));
+	OK(cuMemFree_v2(cached));
+	OK(cuMemAlloc_v2(&other, sizeof(data)));
+	OK(cuMemcpyHtoD_v2(other, data, sizeof(data)));
+	OK(cuMemFree_v2(other));
+	OK(cuMemFree_v2(used));
+	OK(cuMemFree_v2(small));
+}

@@ -596,6 +596,7 @@ static const struct {
 	{ "textures", scene_textures },
 	{ "late-texture", scene_late_texture },
 	{ "limit", scene_limit },
+	{ "denied-cache", scene_denied_cache },
 	{ "kernels", scene_kernels },
 	{ "pool-rules", scene_pool_rules },
 	{ "pieces", scene_pieces },

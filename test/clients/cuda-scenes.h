@@ -85,6 +85,7 @@ void scene_late_texture(const char *mib);
 
 /* cuda-scenes-limit.c: more than the program may own */
 void scene_limit(const char *kind);
+void scene_denied_cache(const char *unused);
 
 /* cuda-scenes-kernels.c: kernels that come and go */
 void scene_kernels(const char *rounds);

@@ -184,6 +184,17 @@ def threads_that_take_and_give_back_memory_do_not_disturb_each_other():
         w.finish(w.start([SCENES, "churned-memory"], "cuda", name="churn"))
 
 
+def a_program_that_was_denied_frees_its_cache_and_runs():
+    """A small allocation for which there is memory fails too, because with it the program could not run."""
+    with s.World("shim-cache", memory=16 * s.MIB, settings={"memory.capacity_patience": "200ms"}, softgpu=SMALL) as w:
+        w.start_daemon()
+        outsider = w.start([s.CLIENTS / "cuda-visit", "--mib", 8, "--ms", 1000000], "cuda", sluice=False, stdin=subprocess.PIPE, name="outsider")
+        s.wait_until("it has its memory", lambda: (w.folder / "boards/softgpu0").exists() and used(w) >= 8 * s.MIB)
+        w.finish(w.start([SCENES, "denied-cache"], "cuda", name="cache"))
+        s.check(w.history()["denials"], "the copy was denied", w.history())
+        w.end(outsider)
+
+
 def memory_that_is_not_there_is_denied_under_torture():
     """No other program could free memory: the allocation fails, and does not wait for a daemon that
     does not run."""
@@ -203,4 +214,5 @@ s.main(memory_that_a_program_maps_itself_is_charged_while_it_exists,
        a_texture_is_made_over_memory_that_is_away,
        allocations_can_be_opened_by_another_process_where_the_setting_says_so,
        threads_that_take_and_give_back_memory_do_not_disturb_each_other,
+       a_program_that_was_denied_frees_its_cache_and_runs,
        memory_that_is_not_there_is_denied_under_torture)

@@ -25,6 +25,17 @@ static uint64_t missing_bytes(const struct slu_core_seat *seat)
 	return slu_sub_floor(slu_core_seat_need_bytes(seat), seat->account.held_bytes);
 }
 
+/* What @seat could have at present, as far as that is known of it alone; else 0. */
+static uint64_t possible_bytes(const struct slu_core_group *group, const struct slu_core_seat *seat,
+			       const struct slu_core_shortage *shortage)
+{
+	const struct slu_core_client *only = TAILQ_FIRST(&group->members);
+
+	if (TAILQ_NEXT(only, member_link) || shortage->device != (int)seat->device)
+		return 0;
+	return shortage->free_bytes;
+}
+
 /*
  * Denies one seat: the one that lacks most where bytes are short, because what it gives up may be
  * enough for the others. If none of these wants to run, a seat that waits because of them.
@@ -63,7 +74,9 @@ static void group_deny(struct slu_core *core, struct slu_core_group *group,
 		 slu_size_format(need, shortage->need_bytes),
 		 shortage->device == SLU_CORE_PLAN_PINNED ? " of memory.pinned" : "",
 		 slu_size_format(free_text, shortage->free_bytes), why);
-	slu_core_send_deny(core, denied, chosen, slu_core_seat_need_bytes(chosen), reason);
+	/* a shortage with a reason of its own may pass */
+	slu_core_send_deny(core, denied, chosen, *why ? 0 : possible_bytes(group, chosen, shortage),
+			   reason);
 }
 
 void slu_core_unfit_deny(struct slu_core *core, struct slu_core_group *group,
