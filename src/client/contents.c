@@ -104,23 +104,32 @@ enum slu_move_result slu_contents_result(int r)
 	}
 }
 
+/* The bytes of a move, or a part of them. */
+static void bytes_count(struct slu_client *c, struct slu_client_device *d,
+			const struct slu_move *move, uint64_t bytes)
+{
+	if (move->moving == SLU_MOVING_OUT) {
+		c->counts.moved_out_bytes += bytes;
+		d->moved_out_bytes += bytes;
+	} else {
+		c->counts.moved_in_bytes += bytes;
+		d->moved_in_bytes += bytes;
+	}
+}
+
 static void contents_count(struct slu_client *c, struct slu_client_device *d,
 			   const struct slu_move *move)
 {
-	uint64_t bytes = move->has_contents ? move->unit->bytes : 0;
-
+	bytes_count(c, d, move,
+		    move->has_contents ? move->unit->bytes - move->unit->copied_bytes : 0);
 	if (move->moving == SLU_MOVING_MAP)
 		slu_client_log("device %u: %llu bytes mapped", d->index,
 			       (unsigned long long)move->unit->bytes);
 	if (move->moving == SLU_MOVING_OUT) {
 		c->counts.n_moves_out++;
 		c->counts.n_clean_out += !move->has_contents;
-		c->counts.moved_out_bytes += bytes;
-		d->moved_out_bytes += bytes;
 	} else {
 		c->counts.n_moves_in++;
-		c->counts.moved_in_bytes += bytes;
-		d->moved_in_bytes += bytes;
 	}
 }
 
@@ -196,6 +205,12 @@ static void contents_judge(struct slu_client *c, const struct slu_move *move)
 	slu_client_log("%llu bytes were written that no call writes; the program has its own way "
 		       "to the device: everything counts as written from now on",
 		       (unsigned long long)move->unit->bytes);
+}
+
+void slu_contents_note_part(struct slu_client *c, struct slu_client_unit *w,
+			    const struct slu_move *move, uint64_t bytes)
+{
+	bytes_count(c, w->device, move, bytes);
 }
 
 void slu_contents_note_end(struct slu_client *c, struct slu_client_unit *w,

@@ -21,6 +21,10 @@ void slu_contents_prepare(struct slu_client *client, struct slu_client_unit *w,
 void slu_contents_note_compared(struct slu_client *client, struct slu_client_unit *w,
 				const struct slu_move *move);
 
+/* @bytes of a move that goes on have been copied. */
+void slu_contents_note_part(struct slu_client *client, struct slu_client_unit *w,
+			    const struct slu_move *move, uint64_t bytes);
+
 /* Counts the move and records its faults. @r: the result of slu_move_end(). */
 void slu_contents_note_end(struct slu_client *client, struct slu_client_unit *w,
 			   const struct slu_move *move, int r);

@@ -30,6 +30,7 @@
 
 #define BUSY_PAUSE_MIN_NS (20 * SLU_NS_PER_US)
 #define BUSY_PAUSE_MAX_NS SLU_NS_PER_MS
+#define REPORT_NS	  SLU_NS_PER_S /* below the smallest useful `fill_deadline` */
 
 /* Return: the result of the move so far; 0 while nothing is wrong. */
 static int job_state(const struct slu_mover_job *j)
@@ -175,6 +176,8 @@ static bool job_begin(struct slu_client *c, struct slu_mover *m, struct slu_clie
 	STAILQ_REMOVE_HEAD(&m->spare, link);
 	j->unit = w;
 	j->is_fed = false;
+	j->copied_bytes = 0;
+	j->told_ns = slu_clock_now_ns();
 	slu_contents_prepare(c, w, &j->move);
 	is_hopeless = (d->is_spoilt || d->is_dead) && j->move.moving != SLU_MOVING_OUT;
 	if (slu_pipe_needs_bounce(&m->pipe, &j->move))
@@ -248,15 +251,32 @@ static void *feeder_run(void *data)
 /* -- the reaper ---------------------------------------------------------------------------------
  */
 
+/* A long move reports its progress now and then; most moves end before that. */
+static void job_report(struct slu_client *c, struct slu_mover_job *j)
+{
+	uint64_t now_ns = slu_clock_now_ns();
+
+	if (now_ns - j->told_ns < REPORT_NS)
+		return;
+	slu_contents_note_part(c, j->unit, &j->move, j->copied_bytes);
+	slu_peer_move_copied(c->peer, now_ns, &j->unit->unit, j->copied_bytes);
+	j->copied_bytes = 0;
+	j->told_ns = now_ns;
+	slu_client_pump(c, now_ns);
+}
+
 /* The oldest piece has ended. */
-static void piece_drop(struct slu_mover *m, const struct slu_piece *p)
+static void piece_drop(struct slu_client *c, struct slu_mover *m, const struct slu_piece *p)
 {
 	struct slu_mover_job *j = piece_job(p);
 
 	if (!j->r)
 		j->r = p->r;
+	if (!p->r)
+		j->copied_bytes += p->bytes;
 	slu_pipe_drop(&m->pipe);
 	pthread_cond_broadcast(&m->wake);
+	job_report(c, j);
 }
 
 /* The move has no piece under way and gets none. */
@@ -304,7 +324,7 @@ static void *reaper_run(void *data)
 		bool has_piece = p && p->move == &j->move;
 
 		if (has_piece && p->stage == SLU_PIECE_REAPED)
-			piece_drop(m, p);
+			piece_drop(c, m, p);
 		else if (!has_piece && j && j->is_fed)
 			job_finish(c, m, j);
 		else if (!piece_reap(c, m))

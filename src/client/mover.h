@@ -26,9 +26,11 @@ struct slu_mover_job {
 	STAILQ_ENTRY(slu_mover_job) link;
 	struct slu_client_unit *unit;
 	struct slu_move move;
-	bool is_fed;   /* no piece will follow */
-	bool is_timed; /* its time counts for the speed of the device */
-	int r;	       /* the result so far: 0, a condition of move.h, or -errno */
+	bool is_fed;	       /* no piece will follow */
+	bool is_timed;	       /* its time counts for the speed of the device */
+	int r;		       /* the result so far: 0, a condition of move.h, or -errno */
+	uint64_t copied_bytes; /* since the peer heard of it last … */
+	uint64_t told_ns;      /* … or since the move began */
 };
 
 struct slu_mover {

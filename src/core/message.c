@@ -38,6 +38,15 @@ static struct slu_core_account *account_at(struct slu_core_client *client, struc
 	}
 }
 
+static void fills_progress(struct slu_core *core, unsigned device)
+{
+	struct slu_core_group *group;
+
+	TAILQ_FOREACH (group, &core->active, state_link)
+		if (group->state == SLU_CORE_FILLING && slu_core_group_uses(group, device))
+			slu_core_turns_progress(core, group);
+}
+
 /*
  * Rule 34: the progress of a fill is bytes placed. Bytes that leave to make place for it count too:
  * their number is finite, and a large unit takes time.
@@ -52,10 +61,7 @@ static void note_progress(struct slu_core *core, const struct slu_core_account *
 	if (account->held_bytes >= held_before || held_before <= account->limit_bytes ||
 	    !account->seat)
 		return;
-	TAILQ_FOREACH (group, &core->active, state_link)
-		if (group->state == SLU_CORE_FILLING &&
-		    slu_core_group_uses(group, account->seat->device))
-			slu_core_turns_progress(core, group);
+	fills_progress(core, account->seat->device);
 }
 
 static void note_pinned(struct slu_core *core, struct slu_core_client *client,
@@ -193,6 +199,27 @@ static int on_rest(struct slu_core *core, struct slu_core_client *client,
 	return 0;
 }
 
+/* Parts of a unit count as well: a large one may take longer than the fill deadline. */
+static void note_moved(struct slu_core *core, struct slu_core_seat *seat,
+		       const struct slu_msg_facts *facts)
+{
+	struct slu_core_account *account = &seat->account;
+	struct slu_core_group *group = account->client->group;
+
+	if (facts->moved_in_bytes != seat->facts.moved_in_bytes) {
+		slu_core_stall_end(group);
+		if (group->state == SLU_CORE_FILLING)
+			slu_core_turns_progress(core, group);
+	}
+	if (facts->moved_out_bytes == seat->facts.moved_out_bytes)
+		return;
+	if (account->is_stalled)
+		slu_core_stall_end(group);
+	if (account->held_bytes > account->limit_bytes)
+		fills_progress(core, seat->device);
+	slu_core_account_moved(account, core->now_ns);
+}
+
 static int on_facts(struct slu_core *core, struct slu_core_client *client,
 		    const struct slu_msg_facts *facts)
 {
@@ -202,8 +229,7 @@ static int on_facts(struct slu_core *core, struct slu_core_client *client,
 		return SLU_CORE_E_UNKNOWN;
 	if (seat->mode == SLU_MODE_LAUNCH && facts->n_served != seat->facts.n_served)
 		seat->is_served = true;
-	if (facts->moved_in_bytes != seat->facts.moved_in_bytes)
-		slu_core_stall_end(client->group);
+	note_moved(core, seat, facts);
 	/* held bytes also grow before the driver is asked, and fall when it refuses */
 	if (facts->mapped_bytes > seat->facts.mapped_bytes)
 		client->pin_vain_ns = 0;

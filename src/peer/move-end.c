@@ -64,7 +64,7 @@ static void move_in_ended(struct slu_peer *peer, uint64_t now_ns, struct slu_pee
 		/* pinned memory has nothing to do with a refusal by the device */
 		if (!is_map) {
 			d->n_refused = 0;
-			d->moved_in_bytes += u->bytes;
+			d->moved_in_bytes += u->bytes - u->copied_bytes;
 		}
 		a->is_due = true;
 		return;
@@ -96,7 +96,7 @@ static void move_out_ended(struct slu_peer *peer, uint64_t now_ns, struct slu_pe
 		a->is_due = true;
 		u->host_version = SLU_MAX(u->host_version, u->device_version);
 		if (!is_map)
-			d->moved_out_bytes += u->bytes;
+			d->moved_out_bytes += u->bytes - u->copied_bytes;
 		return;
 	}
 	slu_peer_tally_set_place(d, u, u->place, SLU_MOVING_NO);
@@ -109,6 +109,20 @@ static void move_out_ended(struct slu_peer *peer, uint64_t now_ns, struct slu_pe
 	} else if (result != SLU_MOVE_CANCELLED) {
 		move_failed(peer, now_ns, d, OUT);
 	}
+}
+
+void slu_peer_move_copied(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *u,
+			  uint64_t bytes)
+{
+	struct slu_peer_device *d = &peer->devices[u->device];
+
+	assert(u->moving != SLU_MOVING_NO && bytes <= u->bytes - u->copied_bytes);
+	u->copied_bytes += bytes;
+	if (u->moving == SLU_MOVING_IN)
+		d->moved_in_bytes += bytes;
+	else if (u->moving == SLU_MOVING_OUT && u->place == SLU_PLACE_DEVICE)
+		d->moved_out_bytes += bytes;
+	slu_peer_reports_touch(peer, now_ns);
 }
 
 void slu_peer_move_unmake(struct slu_peer *peer, struct slu_unit *u)

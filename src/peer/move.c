@@ -331,6 +331,7 @@ static void move_begin(struct slu_peer *peer, unsigned index, struct slu_unit *u
 	struct slu_peer_device *d = &peer->devices[index];
 
 	u->cancel = false;
+	u->copied_bytes = 0;
 	u->patient = u->ran_at == d->n_launches + 1;
 	slu_peer_tally_set_place(d, u, u->place, moving);
 	d->moving[way][slot] = u;

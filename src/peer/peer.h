@@ -293,6 +293,14 @@ enum slu_move_result {
 void slu_peer_move_done(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit,
 			enum slu_move_result result);
 
+/*
+ * @bytes of a unit have been copied, and its move goes on. The daemon hears of it, so that a move
+ * that takes longer than `fill_deadline` does not look stuck. A move that ends soon need not call
+ * it.
+ */
+void slu_peer_move_copied(struct slu_peer *peer, uint64_t now_ns, struct slu_unit *unit,
+			  uint64_t bytes);
+
 enum slu_shift_result {
 	SLU_SHIFT_DONE,	     /* the backing has shifted */
 	SLU_SHIFT_CANCELLED, /* stopped; nothing changed */

@@ -358,6 +358,26 @@ static void facts_are_reported_once_per_interval(void **state)
 	fixture_deinit(&f);
 }
 
+static void a_long_move_reports_its_parts_and_counts_once(void **state)
+{
+	struct fixture f;
+	struct slu_unit *u;
+
+	fixture_init(&f, SLU_MODE_ALL, 100);
+	u = fixture_in_ram(&f, 40);
+	fixture_turn(&f, EPOCH(1));
+	fixture_limit(&f, DEVICE0, 1, 40, 40, SLU_PACE_NOW);
+	assert_int_equal(u->moving, SLU_MOVING_IN);
+	slu_peer_move_copied(f.peer, f.now_ns, u, 10);
+	fixture_wait(&f, SLU_NS_PER_S);
+	assert_int_equal(fixture_said(&f, SLU_MSG_FACTS)->facts.moved_in_bytes, 10);
+	slu_peer_move_copied(f.peer, f.now_ns, u, 15);
+	fixture_moved(&f, u, SLU_MOVE_DONE);
+	fixture_wait(&f, SLU_NS_PER_S);
+	assert_int_equal(fixture_said(&f, SLU_MSG_FACTS)->facts.moved_in_bytes, 40);
+	fixture_deinit(&f);
+}
+
 static void moved_bytes_are_reported_when_the_last_unit_is_freed(void **state)
 {
 	struct fixture f;
@@ -405,6 +425,7 @@ int main(void)
 		cmocka_unit_test(rule_30_chunks_go_before_mapped_units),
 		cmocka_unit_test(rule_30_staging_needs_pinned_credit),
 		cmocka_unit_test(facts_are_reported_once_per_interval),
+		cmocka_unit_test(a_long_move_reports_its_parts_and_counts_once),
 		cmocka_unit_test(moved_bytes_are_reported_when_the_last_unit_is_freed),
 		cmocka_unit_test(frozen_bytes_are_reported_with_their_reason),
 	};

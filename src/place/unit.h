@@ -114,12 +114,13 @@ struct slu_unit {
 	bool was_named; /* some command has named it */
 	bool in_shadow[_SLU_SHADOW_MAX]; /* in these shadow caches of its device */
 	bool was_in_shadow;		 /* ever */
-	bool patient;	    /* out: the mover waits for its commands instead of giving up */
-	bool unproven;	    /* the driver may still refuse its memory at the first use */
-	bool device_only;   /* keeps memory free for the driver: MAPPED is of no use */
-	uint8_t alloc_wait; /* enum slu_alloc_wait */
-	uint8_t n_refused;  /* times in a row that the driver refused its allocation */
-	uint32_t n_named;   /* commands that name it and are being submitted */
+	bool patient;	       /* out: the mover waits for its commands instead of giving up */
+	bool unproven;	       /* the driver may still refuse its memory at the first use */
+	bool device_only;      /* keeps memory free for the driver: MAPPED is of no use */
+	uint8_t alloc_wait;    /* enum slu_alloc_wait */
+	uint8_t n_refused;     /* times in a row that the driver refused its allocation */
+	uint32_t n_named;      /* commands that name it and are being submitted */
+	uint64_t copied_bytes; /* of the present move, as reported so far; kept by the peer */
 	uint64_t device_version;
 	uint64_t host_version;
 	uint64_t last_use; /* the launch counter of its device when last named */

@@ -240,7 +240,7 @@ struct slu_msg_facts {
 	uint64_t mapped_bytes;
 	uint64_t ram_bytes;
 	uint64_t disk_bytes;
-	uint64_t moved_in_bytes; /* since it joined */
+	uint64_t moved_in_bytes; /* since it joined, with parts of moves that take long */
 	uint64_t moved_out_bytes;
 	uint64_t n_launches;
 	uint64_t frozen_bytes[_SLU_FROZEN_MAX];

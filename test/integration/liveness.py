@@ -172,6 +172,21 @@ def a_copy_that_never_ends_is_named_and_others_run():
                 w.end(program)
 
 
+def a_copy_that_takes_long_is_not_called_stuck():
+    """Each unit takes longer than fill_deadline, in both directions, and its parts arrive all the time."""
+    settings = SETTINGS | {"scheduler.fill_deadline": "2500ms", "memory.chunk": "256K", "scheduler.slice": "10ms"}
+    slow = {"in": s.MIB, "out": s.MIB}
+    with s.World("long-copy", memory=6 * s.MIB, settings=settings, limiter=slow) as w:
+        w.start_daemon()
+        fill = [s.CLIENTS / "cl-fill", "--mib", 4, "--buffers", 1, "--rounds", 1, "--endless"]
+        programs = [w.start([*fill, "--seed", i], "opencl", name=f"p{i}", stdin=subprocess.PIPE) for i in (1, 2)]
+        s.wait_until("units left", lambda: sum(p["moved_out_bytes"] for p in w.status()["programs"]) >= 8 * s.MIB, seconds=120)
+        for program in programs:
+            w.end(program)
+        log = w.log()
+        s.check("given up none" not in log and "placed nothing" not in log, "neither was called stuck for its copies", log[-3000:])
+
+
 def a_five_second_kernel_with_a_spinning_host_keeps_its_turn():
     with s.World("long", memory=3 * s.MIB // 2, settings=SETTINGS | {"scheduler.slice": "1h"}, softgpu=SCALED) as w:
         w.start_daemon()
@@ -223,5 +238,5 @@ if __name__ == "__main__":
     s.main(two_cuda_programs_in_a_pipe, two_opencl_programs_in_a_pipe, a_user_event_that_the_others_result_sets,
            two_user_events_that_wait_for_each_other, a_deadlock_that_only_waiting_programs_keep_is_reported,
            a_host_function_that_waits_for_the_other_program, two_that_spin_over_two_devices_beside_a_group_that_wants_both, a_stopped_holder_is_named_and_loses_nothing,
-           a_copy_that_never_ends_is_named_and_others_run,
+           a_copy_that_never_ends_is_named_and_others_run, a_copy_that_takes_long_is_not_called_stuck,
            a_five_second_kernel_with_a_spinning_host_keeps_its_turn, a_burst_of_launches_is_not_in_flight_all_at_once)

@@ -211,6 +211,12 @@ bool slu_core_account_take_refusal(struct slu_core_account *account, uint64_t no
 	return true;
 }
 
+void slu_core_account_moved(struct slu_core_account *account, uint64_t now_ns)
+{
+	account->moved_ns = now_ns;
+	account->is_stalled = false;
+}
+
 int slu_core_account_answer(struct slu_core_account *account, uint64_t now_ns,
 			    const struct slu_msg_sums *sums)
 {
@@ -218,10 +224,8 @@ int slu_core_account_answer(struct slu_core_account *account, uint64_t now_ns,
 	uint64_t ceiling = account_cut(account, sums->ceiling_bytes);
 
 	account->claim_bytes = SLU_MIN(sums->held_bytes, SLU_CORE_BYTES_MAX);
-	if (held < account->held_bytes) {
-		account->moved_ns = now_ns;
-		account->is_stalled = false;
-	}
+	if (held < account->held_bytes)
+		slu_core_account_moved(account, now_ns);
 	if (held > account->held_bytes)
 		account->n_refused = 0;
 	set_held(account, held);

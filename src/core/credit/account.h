@@ -64,7 +64,7 @@ struct slu_core_account {
 	uint64_t seq;	       /* of the last LIMIT; 0: none on this connection */
 	uint64_t sent_ns;      /* of the last LIMIT */
 	uint64_t raised_ns;    /* of the last raise; 0: never */
-	uint64_t moved_ns;     /* last time that held fell, or a lowering was sent */
+	uint64_t moved_ns;     /* last time that bytes left, or a lowering was sent */
 	enum slu_pace pace;    /* sent with the last LIMIT */
 	bool is_pending;
 	bool is_final;		 /* the client reported that no more can leave now */
@@ -121,6 +121,9 @@ enum {
  */
 bool slu_core_account_take_refusal(struct slu_core_account *account, uint64_t now_ns,
 				   uint64_t period_ns);
+
+/* Bytes have left, or parts of a unit are copied. */
+void slu_core_account_moved(struct slu_core_account *account, uint64_t now_ns);
 
 /*
  * SUMS. A refusal under the last seq lowers the limit to what is held (rule 13); the caller passes

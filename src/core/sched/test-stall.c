@@ -40,9 +40,10 @@ static void begin_stalled(struct script *s)
 	script_sums(s, 1, 0, 10);
 }
 
-static void facts(struct script *s, uint64_t client, uint64_t moved_in_mib)
+static void facts(struct script *s, uint64_t client, uint64_t moved_in_mib, uint64_t moved_out_mib)
 {
-	struct slu_message m = { .facts = { .moved_in_bytes = MIB(moved_in_mib) } };
+	struct slu_message m = { .facts = { .moved_in_bytes = MIB(moved_in_mib),
+					    .moved_out_bytes = MIB(moved_out_mib) } };
 
 	slu_message_stamp(&m, SLU_MSG_FACTS);
 	assert_int_equal(slu_core_message(s->core, s->now_ns, client, &m), 0);
@@ -88,6 +89,43 @@ static void test_a_copy_that_ends_after_all_frees_its_bytes(void **state)
 	script_end(&s);
 }
 
+static void test_a_unit_that_takes_long_to_come_in_is_no_stall(void **state)
+{
+	struct script s;
+
+	(void)state;
+	script_begin(&s, NULL, 100);
+	script_join_plain(&s, 1, SLU_MODE_ALL);
+	script_want(&s, 1, 0, 60, true);
+	script_sums(&s, 1, 0, 60); /* the unit has its memory, and no byte in it */
+	for (unsigned i = 1; i < 10; i++) {
+		script_pass(&s, 900);
+		facts(&s, 1, i, 0);
+		assert_int_equal(script_state(&s, 1), SLU_CORE_FILLING);
+		assert_false(script_group(&s, 1).is_stuck);
+	}
+	script_pass(&s, 1000);
+	assert_true(script_group(&s, 1).is_stuck);
+	script_end(&s);
+}
+
+static void test_a_unit_that_takes_long_to_leave_is_no_stall(void **state)
+{
+	struct script s;
+
+	(void)state;
+	begin_owing(&s);
+	for (unsigned i = 1; i < 10; i++) {
+		script_pass(&s, 900);
+		facts(&s, 1, 0, i);
+		assert_int_equal(script_state(&s, 2), SLU_CORE_FILLING);
+		assert_false(script_group(&s, 1).is_stuck);
+	}
+	script_pass(&s, 1100);
+	assert_true(script_group(&s, 1).is_stuck);
+	script_end(&s);
+}
+
 static void test_a_stalled_fill_is_tried_again_less_and_less_often(void **state)
 {
 	uint64_t wait_ms = 1000;
@@ -121,7 +159,7 @@ static void test_a_stalled_program_whose_copy_ends_has_its_turn_again(void **sta
 	script_obey(&s, 2, 60, true);
 	assert_int_equal(script_state(&s, 1), SLU_CORE_WAITING);
 	assert_non_null(strstr(script_group(&s, 1).reason, "has moved none for"));
-	facts(&s, 1, 10);
+	facts(&s, 1, 10, 0);
 	assert_false(script_group(&s, 1).is_stuck);
 	assert_string_equal(script_group(&s, 1).reason, "for two's turn to end");
 	script_end(&s);
@@ -164,6 +202,8 @@ int main(void)
 		cmocka_unit_test(
 			test_bytes_that_never_leave_are_a_floor_and_others_run_in_the_rest),
 		cmocka_unit_test(test_a_copy_that_ends_after_all_frees_its_bytes),
+		cmocka_unit_test(test_a_unit_that_takes_long_to_come_in_is_no_stall),
+		cmocka_unit_test(test_a_unit_that_takes_long_to_leave_is_no_stall),
 		cmocka_unit_test(test_a_stalled_fill_is_tried_again_less_and_less_often),
 		cmocka_unit_test(test_a_stalled_program_whose_copy_ends_has_its_turn_again),
 		cmocka_unit_test(test_unmovable_memory_beyond_the_limit_is_no_debt),
