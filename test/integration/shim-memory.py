@@ -186,7 +186,8 @@ def threads_that_take_and_give_back_memory_do_not_disturb_each_other():
 
 def a_program_that_was_denied_frees_its_cache_and_runs():
     """A small allocation for which there is memory fails too, because with it the program could not run."""
-    with s.World("shim-cache", memory=16 * s.MIB, settings={"memory.capacity_patience": "200ms"}, softgpu=SMALL) as w:
+    with s.World("shim-cache", memory=16 * s.MIB, settings={"memory.capacity_patience": "200ms", "memory.allow_mapped": "off"},
+                 softgpu=SMALL) as w:
         w.start_daemon()
         outsider = w.start([s.CLIENTS / "cuda-visit", "--mib", 8, "--ms", 1000000], "cuda", sluice=False, stdin=subprocess.PIPE, name="outsider")
         s.wait_until("it has its memory", lambda: (w.folder / "boards/softgpu0").exists() and used(w) >= 8 * s.MIB)
