@@ -27,7 +27,7 @@ struct act {
 	int pid;
 	bool is_back;
 	/* as the child reports; no report: is_known is false */
-	bool is_known, is_away;
+	bool is_known;
 	int error;
 	char step[64], why[160];
 };
@@ -41,24 +41,22 @@ static void act_run(void *data, FILE *parent)
 		slu_suspender_resume(act->driver, act->pid, &o);
 	else
 		slu_suspender_suspend(act->driver, act->pid, LOCK_MS, &o);
-	fprintf(parent, "%d\t%d\t%s\t%s\n", o.error, o.is_away, o.step ? o.step : "",
-		o.why ? o.why : "");
+	fprintf(parent, "%d\t%s\t%s\n", o.error, o.step ? o.step : "", o.why ? o.why : "");
 }
 
 static void act_take(void *data, char *line)
 {
 	struct act *act = data;
-	const char *fields[4];
+	const char *fields[3];
 
 	for (size_t i = 0; i < SLU_ARRAY_SIZE(fields); i++)
 		fields[i] = strsep(&line, "\t");
-	if (!fields[3])
+	if (!fields[2])
 		return;
 	act->is_known = true;
 	act->error = atoi(fields[0]);
-	act->is_away = atoi(fields[1]);
-	snprintf(act->step, sizeof(act->step), "%s", fields[2]);
-	snprintf(act->why, sizeof(act->why), "%s", fields[3]);
+	snprintf(act->step, sizeof(act->step), "%s", fields[1]);
+	snprintf(act->why, sizeof(act->why), "%s", fields[2]);
 }
 
 /* Return: whether the driver did it. */
@@ -93,6 +91,12 @@ static void act_complain(const struct act *act, const char *name, const char *hi
 		snprintf(call, sizeof(call), " (%s: error %d)", act->step, act->error);
 	slu_cli_complain(hint, "%s (pid %d) was not %s: %s%s", name, act->pid,
 			 act->is_back ? "brought back" : "suspended", act->why, call);
+}
+
+/* Whether the process may have its memory on the device again, although the act failed. */
+static bool act_may_have_restored(const struct act *act)
+{
+	return act->driver[0] && (!act->is_known || !strcmp(act->step, SLU_SUSPENDER_UNLOCK));
 }
 
 /* -- with the daemon -------------------------------------------------------------------------- */
@@ -207,6 +211,10 @@ int slu_suspend_programs(const struct slu_cli_where *where, const char *program,
 			told = tell(where, "done", act.pid, false);
 			if (!told)
 				say_done(where, "Suspended", name, act.pid, list);
+		} else if (act.driver[0] && !act.is_known) {
+			/* it may be suspended: the daemon has it as one that is about to be */
+			act_complain(&act, name, "'sluice unpark' brings it back.");
+			told = r = SLU_CLI_FAILED;
 		} else {
 			act_complain(&act, name,
 				     "It goes on as before; 'sluice park' without --deep puts it "
@@ -242,6 +250,11 @@ static int bring_one_back(const struct slu_cli_where *where, const char *name, i
 		if (!r)
 			say_done(where, "Brought back", name, pid, list);
 		return r;
+	}
+	if (act_may_have_restored(&act)) {
+		/* the daemon goes on counting its bytes */
+		act_complain(&act, name, "Its memory may be back: try again.");
+		return SLU_CLI_FAILED;
 	}
 	act_complain(&act, name, "It stays suspended: 'sluice park' others, and try again.");
 	tell(where, "done", pid, false);

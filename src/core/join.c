@@ -382,5 +382,6 @@ void slu_core_bound(struct slu_core *core, uint64_t now_ns, uint64_t client_id,
 	slu_core_set_now(core, now_ns);
 	if (client)
 		client->bounds = *bounds;
-	core->has_quotas = true; /* perhaps */
+	/* without memory for the account the quota counts from the next time on */
+	(void)slu_core_quota_reserve(core, bounds);
 }

@@ -122,6 +122,29 @@ static void test_a_group_that_has_gone_is_not_listed(void **state)
 /*
  * In each turn of three: the third gives up all for the second ahead of its turn, and nothing else.
  */
+/* Whoever asks between a message and the next step. */
+static void test_a_group_that_changed_since_the_step_is_listed_once(void **state)
+{
+	struct slu_core_turn_view turn;
+	struct script s;
+	size_t cursor = 0;
+	unsigned n = 0, seen[5] = { 0 };
+
+	(void)state;
+	begin(&s, "rr", 4, 60, 100);
+	for (uint64_t i = 2; i <= 4; i++)
+		assert_int_equal(slu_core_park(s.core, s.now_ns, i, true), 0);
+	while (slu_core_timeline(s.core, 0, &cursor, &turn)) {
+		assert_true(turn.group >= 1 && turn.group <= 4);
+		seen[turn.group]++;
+		n++;
+	}
+	assert_int_equal(n, 4);
+	for (unsigned i = 1; i <= 4; i++)
+		assert_int_equal(seen[i], 1);
+	script_end(&s);
+}
+
 static void test_rule_28_the_last_group_gives_up_bytes_for_the_next(void **state)
 {
 	struct script s;
@@ -213,6 +236,7 @@ int main(void)
 		cmocka_unit_test(test_the_order_is_holder_then_waiting_then_resting),
 		cmocka_unit_test(test_a_group_that_cannot_fit_keeps_its_place_and_delays_no_other),
 		cmocka_unit_test(test_a_group_that_has_gone_is_not_listed),
+		cmocka_unit_test(test_a_group_that_changed_since_the_step_is_listed_once),
 		cmocka_unit_test(test_rule_28_the_last_group_gives_up_bytes_for_the_next),
 		cmocka_unit_test(test_rule_28_wrong_guesses_are_bounded),
 	};

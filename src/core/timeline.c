@@ -171,8 +171,11 @@ void slu_core_timeline_drop(struct slu_core *core, const struct slu_core_group *
 	size_t n = 0;
 
 	for (size_t i = 0; i < core->n_timeline; i++)
-		if (core->timeline[i].group != group)
-			core->timeline[n++] = core->timeline[i];
+		if (core->timeline[i].group != group) {
+			core->timeline[n] = core->timeline[i];
+			core->timeline[n].group->place = n;
+			n++;
+		}
 	core->n_timeline = n;
 	core->n_shown = 0;
 }
@@ -185,17 +188,27 @@ struct slu_core_group *slu_core_timeline_next(const struct slu_core *core, unsig
 	return NULL;
 }
 
+/* Whether the last step put it there, as one that wants to run; its state may be another now. */
+static bool is_listed(const struct slu_core *core, const struct slu_core_group *group)
+{
+	return group->place < core->n_timeline && core->timeline[group->place].group == group;
+}
+
 static void show(struct slu_core *core, struct slu_core_groups *groups, bool is_held)
 {
 	struct slu_core_group *group;
 
-	TAILQ_FOREACH (group, groups, state_link)
-		if (slu_core_group_is_at_rest(group) && slu_core_group_is_held(group) == is_held &&
-		    (group->state == SLU_CORE_IDLE || is_held))
-			core->timeline[core->n_shown++] = (struct slu_core_timeline_turn){
-				.group = group,
-				.start_ns = SLU_CORE_NEVER,
-			};
+	TAILQ_FOREACH (group, groups, state_link) {
+		if (is_listed(core, group) || !slu_core_group_is_at_rest(group) ||
+		    slu_core_group_is_held(group) != is_held ||
+		    (group->state != SLU_CORE_IDLE && !is_held))
+			continue;
+		assert(core->n_shown < core->n_group_capacity);
+		core->timeline[core->n_shown++] = (struct slu_core_timeline_turn){
+			.group = group,
+			.start_ns = SLU_CORE_NEVER,
+		};
+	}
 }
 
 bool slu_core_timeline(struct slu_core *core, unsigned device, size_t *cursor,

@@ -91,7 +91,7 @@ void slu_run_clear(struct slu_server *server)
 
 /* -- does it fit? ----------------------------------------------------------------------------- */
 
-/* What programs own on the device; @run: of its programs only, NULL: all. */
+/* What programs own on the device, NULL: on all; @run: of its programs only, NULL: all. */
 static uint64_t owned_bytes(const struct slu_server *server, const struct slu_device *device,
 			    const struct slu_run *run)
 {
@@ -106,11 +106,25 @@ static uint64_t owned_bytes(const struct slu_server *server, const struct slu_de
 		if (!slu_core_view_client_of(server->core, program->id, &c))
 			continue;
 		for (unsigned d = 0; d < c.n_devices; d++)
-			if (c.devices[d] == device->number)
+			if (!device || c.devices[d] == device->number)
 				bytes += SLU_MAX(c.wants[d].all_bytes,
 						 c.device_accounts[d].held_bytes);
 	}
 	return bytes;
+}
+
+/*
+ * What a run that waited has yet to allocate on the device. Nobody knows where before it has begun.
+ * A run that did not wait has no promise: it could claim anything.
+ */
+static uint64_t missing_bytes(const struct slu_server *server, const struct slu_device *device,
+			      const struct slu_run *run)
+{
+	uint64_t owned = owned_bytes(server, NULL, run);
+
+	if (!run->is_admitted || (owned && !owned_bytes(server, device, run)))
+		return 0;
+	return slu_sub_floor(run->memory_bytes, owned);
 }
 
 /* … and what runs that were admitted have yet to allocate. */
@@ -120,8 +134,7 @@ static uint64_t promised_bytes(const struct slu_server *server, const struct slu
 	const struct slu_run *run;
 
 	TAILQ_FOREACH (run, &server->runs, link)
-		if (!run->is_waiting)
-			bytes += slu_sub_floor(run->memory_bytes, owned_bytes(server, device, run));
+		bytes += missing_bytes(server, device, run);
 	return bytes;
 }
 
@@ -255,8 +268,10 @@ int slu_run_enter(struct slu_server *server, const struct slu_run_wish *wish,
 			return slu_fold(r);
 	}
 	run->asked_ns = slu_clock_now_ns();
-	if (run->is_waiting && run_may_start(server, run, run->reason, sizeof(run->reason)))
+	if (run->is_waiting && run_may_start(server, run, run->reason, sizeof(run->reason))) {
 		run->is_waiting = false;
+		run->is_admitted = true;
+	}
 	*ret_run = run;
 	return 0;
 }

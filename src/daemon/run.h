@@ -42,6 +42,7 @@ struct slu_run {
 	uint64_t memory_bytes;		 /* likewise */
 	uint64_t came_ns, asked_ns;	 /* first, and last */
 	bool is_waiting;		 /* else ADMITTED */
+	bool is_admitted;		 /* it waited: its memory counts for others that wait */
 	char reason[SLU_RUN_REASON_MAX]; /* WAITING: why */
 };
 

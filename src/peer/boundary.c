@@ -80,6 +80,10 @@ bool slu_peer_boundary_wait(struct slu_peer *peer, uint64_t now_ns, unsigned ind
 	if (d->gate != SLU_PEER_GATE_OPEN || !bound_ns || next_ns == SLU_ITERATION_UNKNOWN ||
 	    slu_sub_floor(next_ns, now_ns) > bound_ns)
 		return false;
+	/* long overdue: the program stopped in the middle of an iteration */
+	if (d->idle_is_reported ||
+	    slu_sub_floor(now_ns, next_ns) > slu_iteration_period_ns(&d->iteration))
+		return false;
 	d->late_epoch = epoch;
 	d->late_until_ns = now_ns + bound_ns;
 	return true;

@@ -139,6 +139,16 @@ static void a_boundary_that_is_too_far_is_not_waited_for(void **state)
 	a_turn_ends_at_once(&f);
 }
 
+static void a_boundary_that_is_long_overdue_is_not_waited_for(void **state)
+{
+	struct fixture f;
+
+	fixture_iterating(&f);
+	iterate_half(&f);
+	f.now_ns += 4 * STEP_NS;
+	a_turn_ends_at_once(&f);
+}
+
 static void a_program_of_whose_copies_nothing_is_known_does_not_wait(void **state)
 {
 	struct fixture f;
@@ -239,6 +249,7 @@ int main(void)
 		cmocka_unit_test(a_turn_at_a_boundary_ends_at_once),
 		cmocka_unit_test(bytes_that_are_in_no_allocation_are_no_reason_to_wait),
 		cmocka_unit_test(a_boundary_that_is_too_far_is_not_waited_for),
+		cmocka_unit_test(a_boundary_that_is_long_overdue_is_not_waited_for),
 		cmocka_unit_test(a_program_of_whose_copies_nothing_is_known_does_not_wait),
 		cmocka_unit_test(a_program_without_iterations_does_not_wait),
 		cmocka_unit_test(an_allocation_that_waits_ends_the_wait),

@@ -122,5 +122,5 @@ void slu_suspender_resume(const char *driver, int pid, struct slu_suspender_outc
 		state = CU_PROCESS_STATE_LOCKED;
 	}
 	if (state != CU_PROCESS_STATE_RUNNING)
-		step_take(ret_outcome, "cuCheckpointProcessUnlock", calls.unlock(pid, NULL));
+		step_take(ret_outcome, SLU_SUSPENDER_UNLOCK, calls.unlock(pid, NULL));
 }

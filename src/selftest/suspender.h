@@ -15,6 +15,9 @@
 
 #include <stdbool.h>
 
+/* The step after which a process that was brought back has its memory on the device. */
+#define SLU_SUSPENDER_UNLOCK "cuCheckpointProcessUnlock"
+
 struct slu_suspender_outcome {
 	int error;	  /* the driver's, of the step that failed; 0: it is done */
 	const char *step; /* … its call; NULL: the driver itself could not be used */

@@ -40,7 +40,7 @@ int slu_core_quota_reserve(struct slu_core *core, const struct slu_core_bounds *
 		struct slu_core_quota_account *account;
 
 		core->has_quotas |= is_set(&bounds->quotas[i]);
-		if (!id || account_find(core, id))
+		if (!is_set(&bounds->quotas[i]) || account_find(core, id))
 			continue;
 		account = calloc(1, sizeof(*account));
 		if (!account)
@@ -91,9 +91,12 @@ void slu_core_quota_spend(struct slu_core *core, const struct slu_core_group *gr
 	const struct slu_core_quota *quotas = quotas_of(group);
 
 	for (unsigned i = 0; quotas && i < _SLU_CORE_QUOTA_MAX; i++) {
-		struct slu_core_quota_account *account = account_find(core, quotas[i].id);
+		struct slu_core_quota_account *account;
 
-		if (account && is_set(&quotas[i]))
+		if (!is_set(&quotas[i]))
+			continue;
+		account = account_find(core, quotas[i].id);
+		if (account)
 			account->used_ns += span_ns;
 	}
 }
