@@ -60,7 +60,7 @@ struct look {
 };
 
 struct question {
-	bool (*concerns)(const struct slu_unit *unit);			      /* NULL: all */
+	bool (*concerns)(struct slu_unit *unit);			      /* NULL: all */
 	int (*ask)(const struct slu_client_device *d, struct slu_unit *unit); /* without the lock */
 };
 
@@ -110,7 +110,7 @@ static int units_look(struct slu_client *c, struct slu_client_device *d, const s
 
 /* -- commands behind a host event ------------------------------------------------------------- */
 
-static bool unit_is_blocked(const struct slu_unit *u)
+static bool unit_is_blocked(struct slu_unit *u)
 {
 	return u->blocked;
 }
@@ -179,10 +179,14 @@ static void blocked_serve(struct slu_client *c, struct slu_client_device *d, uin
 /* -- dead contents -------------------------------------------------------------------------------
  */
 
-/* What cannot move need not be asked about, and is no memory that the back end made. */
-static bool unit_may_be_dead(const struct slu_unit *u)
+/*
+ * What cannot move need not be asked about, and is no memory that the back end made. A unit that is
+ * being freed waits no longer for those who look at it.
+ */
+static bool unit_may_be_dead(struct slu_unit *u)
 {
-	return u->frozen == SLU_FROZEN_NO && (u->host_version || u->device_version);
+	return u->frozen == SLU_FROZEN_NO && (u->host_version || u->device_version) &&
+	       !slu_client_unit_of(u)->is_dying;
 }
 
 static int unit_ask_dead(const struct slu_client_device *d, struct slu_unit *u)
