@@ -68,7 +68,7 @@ static int connect_to(const struct slu_cli_where *where, struct slu_cli_peer *pe
 	return fd;
 }
 
-static bool process_is_stopped(pid_t pid)
+bool slu_cli_is_stopped(pid_t pid)
 {
 	char path[64], line[512];
 	const char *end;
@@ -188,7 +188,7 @@ static int await(int fd, struct slu_cli_peer *peer)
 		if (r > 0)
 			return 0;
 		/* a daemon that only pauses, perhaps in a debugger, may still answer */
-		peer->is_stopped = process_is_stopped(peer->pid);
+		peer->is_stopped = slu_cli_is_stopped(peer->pid);
 		if (peer->is_stopped && waited_ms)
 			break;
 	}

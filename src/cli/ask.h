@@ -47,6 +47,9 @@ enum { _SLU_CLI_E_SUCCESS, SLU_CLI_E_REFUSED };
 int slu_cli_try(const struct slu_cli_where *where, json_t *request, struct slu_cli_peer *ret_peer,
 		json_t **ret_reply);
 
+/* Whether a signal or a debugger stopped the process. */
+bool slu_cli_is_stopped(pid_t pid);
+
 /* Says what the daemon had against it; @reply is freed. Return: the exit code. */
 int slu_cli_refused(json_t *reply);
 

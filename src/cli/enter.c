@@ -58,18 +58,26 @@ int slu_enter_wait(const struct slu_enter *enter)
 {
 	const struct slu_cli_where where = { .socket = enter->socket };
 	const struct timespec pause = { .tv_nsec = ASK_NS };
-	uint64_t began_ns = slu_clock_now_ns();
-	bool is_said = false;
+	uint64_t began_ns = slu_clock_now_ns(), waited_ns = 0;
+	bool is_said = false, was_served = false;
 
 	for (;;) {
+		struct slu_cli_peer peer;
 		json_t *reply = NULL;
-		uint64_t waited_ns;
 		bool is_admitted;
-		int r = slu_cli_ask(&where, request_make(enter), &reply);
+		int r = slu_cli_try(&where, request_make(enter), &peer, &reply);
 
-		if (r)
-			return r;
+		if (r == SLU_CLI_E_REFUSED)
+			return slu_cli_refused(reply);
 		waited_ns = slu_clock_now_ns() - began_ns;
+		if (r < 0 && was_served && waited_ns < enter->wait_ns) {
+			/* a daemon that is started again has a place for it */
+			nanosleep(&pause, NULL);
+			continue;
+		}
+		if (r < 0)
+			return slu_cli_no_daemon(&where, &peer, r);
+		was_served = true;
 		is_admitted = json_is_true(json_object_get(reply, "admitted"));
 		if (!is_admitted && waited_ns >= enter->wait_ns)
 			r = time_over(enter, reply);

@@ -76,6 +76,12 @@ static bool act_do(struct act *act)
 		snprintf(act->why, sizeof(act->why), "no CUDA driver (libcuda.so.1) was found");
 		return false;
 	}
+	if (slu_cli_is_stopped(act->pid)) {
+		snprintf(act->why, sizeof(act->why),
+			 "a signal stopped it, and 'kill -CONT %d' lets it go on", act->pid);
+		act->is_known = true;
+		return false;
+	}
 	if (slu_probe_run(&probe, &signal) || !act->is_known) {
 		snprintf(act->why, sizeof(act->why), "the driver did not come to an end");
 		act->error = -1;

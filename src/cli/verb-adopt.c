@@ -4,7 +4,9 @@
  * does it, and the kernel decides who may: whoever may send the process a signal.
  */
 
+#include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 
 #include "cli/ask.h"
@@ -73,6 +75,10 @@ static int run(int argc, char **argv)
 				 "device.",
 				 "'%s' is not a pid", o.pid);
 		return SLU_CLI_USAGE;
+	}
+	if (kill(pid, 0) < 0 && errno == ESRCH) {
+		slu_cli_complain(NULL, "there is no process %d.", pid);
+		return SLU_CLI_REFUSED;
 	}
 	if (is_joined(&o.where, pid)) {
 		slu_cli_complain("Use 'sluice park --deep' and 'sluice unpark'.",

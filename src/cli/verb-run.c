@@ -244,6 +244,14 @@ static int run(int argc, char **argv)
 	return complain_of_exec(path, errno);
 }
 
+static void check(const void *options, struct argp_state *state)
+{
+	const struct options *o = options;
+
+	if (o->memory_bytes && !o->wait_ns)
+		argp_error(state, "--memory says what --wait waits for: give --wait as well");
+}
+
 const struct slu_cli_verb slu_cli_run = {
 	.options = option_table,
 	.asks = SLU_CLI_ASKS_DAEMON,
@@ -257,6 +265,7 @@ const struct slu_cli_verb slu_cli_run = {
 	       "  sluice run --wait 10m --memory 6G --expect 30m -- ./train",
 	.take = take_program,
 	.offers = SLU_CLI_OFFERS_COMMAND,
+	.check = check,
 	.missing = "which program? For example: sluice run -- python chat.py",
 	.run = run,
 };

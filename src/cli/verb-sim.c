@@ -253,6 +253,24 @@ static int draw(const struct comparison *c, const char *path)
 	return 0;
 }
 
+/* Return: 0, or the exit code after having complained of a scenario without a program or an end. */
+static int scenario_check(const struct slu_simulate_scenario *s)
+{
+	if (!s->n_programs) {
+		slu_cli_complain("It needs a section [program NAME] with a key, or a table with "
+				 "--jobs.",
+				 "the scenario has no program.");
+		return SLU_CLI_USAGE;
+	}
+	for (size_t i = 0; i < s->n_programs; i++)
+		if (s->until_ns != SLU_SIMULATE_NEVER ||
+		    slu_simulate_program_is_finite(&s->programs[i]))
+			return 0;
+	slu_cli_complain("Give one of them 'iterations', or say 'until' when under [run].",
+			 "no program of the scenario ever ends.");
+	return SLU_CLI_USAGE;
+}
+
 static int comparison_make(struct comparison *c, const struct options *o)
 {
 	char why[SLU_SIM_WHY_MAX];
@@ -263,6 +281,9 @@ static int comparison_make(struct comparison *c, const struct options *o)
 		slu_cli_complain(NULL, "%s", why);
 		return SLU_CLI_USAGE;
 	}
+	r = scenario_check(&c->read.scenario);
+	if (r)
+		return r;
 	if (o->seed)
 		slu_simulate_shuffle(&c->read.scenario, o->seed);
 	r = policies_choose(c, o);

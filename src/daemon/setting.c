@@ -251,7 +251,7 @@ void slu_setting_print(const struct slu_setting *row, const void *field, char *r
 
 void slu_setting_describe(const struct slu_setting *row, char *ret_text, size_t size)
 {
-	char policies[512] = "";
+	char policies[1024] = "";
 
 	if (row->kind == SLU_SETTING_POLICY)
 		list_policies(policies, sizeof(policies), "; ", true);

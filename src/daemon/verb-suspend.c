@@ -128,7 +128,7 @@ static const struct step {
 } steps[] = {
 #define FROM(state) (1u << SLU_SUSPENSION_##state)
 	{ "begin", step_begin, FROM(NONE) | FROM(GOING) | FROM(AWAY) },
-	{ "done", step_done, FROM(GOING) | FROM(COMING) },
+	{ "done", step_done, FROM(GOING) | FROM(AWAY) | FROM(COMING) },
 	{ "failed", step_failed, FROM(GOING) },
 	{ "resume", step_resume, FROM(GOING) | FROM(AWAY) | FROM(COMING) },
 	{ "resumed", step_resumed, FROM(GOING) | FROM(AWAY) | FROM(COMING) },

@@ -53,6 +53,12 @@ struct slu_simulate_program {
 
 struct slu_world;
 
+/* Whether it ends by itself. */
+static inline bool slu_simulate_program_is_finite(const struct slu_simulate_program *p)
+{
+	return p->n_bursts || (p->n_requests && p->n_iterations);
+}
+
 struct slu_simulate_scenario {
 	struct slu_core_config core;
 	uint64_t memory_bytes;

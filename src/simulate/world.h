@@ -112,12 +112,6 @@ void slu_simulate_daemon_hear(struct slu_world *world, size_t program,
 void slu_simulate_daemon_death(struct slu_world *world, size_t program);
 void slu_simulate_daemon_step(struct slu_world *world);
 
-/* Whether it ends by itself. */
-static inline bool slu_simulate_program_is_finite(const struct slu_simulate_program *p)
-{
-	return p->n_bursts || (p->n_requests && p->n_iterations);
-}
-
 static inline size_t slu_runner_number(const struct slu_world *world,
 				       const struct slu_runner *runner)
 {

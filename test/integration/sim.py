@@ -91,6 +91,8 @@ def faults_name_the_line():
                         ("[device]\ncolour = red\n", "a, line 2: unknown key 'colour'."),
                         ("[program x]\npriority = urgent\n", "a, line 2: cannot read the value 'urgent'."),
                         ("[program x]\niteration = 0s\n", "a, line 2: cannot read the value '0s'."),
+                        ("", "the scenario has no program."),
+                        ("[program x]\nmemory = 1G\n", "no program of the scenario ever ends."),
                         ("nonsense\n", "a, line 1: ")):
         done, _ = sim("a", a=text)
         s.check(done.returncode == 120 and words in done.stderr, words, done)
