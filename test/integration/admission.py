@@ -92,6 +92,17 @@ def a_run_that_is_killed_leaves_the_queue():
             w.run([s.CLIENTS / "cuda-fill", "--mib", 4], "cuda", options=["--wait", "10m", "--memory", "4M"])
 
 
+def a_run_that_waits_outlives_its_daemon():
+    with s.World("restarted", **DEVICE) as w:
+        w.start_daemon()
+        with w.full_of(16):
+            waits = w.start([s.CLIENTS / "cuda-fill", "--mib", 12], "cuda", name="waits", options=["--wait", "10m", "--memory", "12M"])
+            s.wait_until("it waits", lambda: queued(w, "waits"))
+            w.kill_daemon()
+            w.start_daemon()
+        w.finish(waits)
+
+
 def a_quota_of_memory_fails_the_allocation_beyond_it():
     with s.World("memory-quota", **DEVICE | {"settings": {"memory.reserve_percent": 0, "quota.user_memory": "20M"}}) as w:
         w.start_daemon()
@@ -122,5 +133,5 @@ def a_quota_of_time_keeps_a_program_waiting():
 if __name__ == "__main__":
     s.main(expected_time_reaches_the_scheduler, a_run_waits_until_its_memory_is_free,
            a_run_that_waited_too_long_ends_with_a_code_of_its_own, memory_of_an_admitted_run_is_kept_for_it,
-           a_run_that_is_killed_leaves_the_queue, a_quota_of_memory_fails_the_allocation_beyond_it,
+           a_run_that_is_killed_leaves_the_queue, a_run_that_waits_outlives_its_daemon, a_quota_of_memory_fails_the_allocation_beyond_it,
            a_quota_of_time_keeps_a_program_waiting)
