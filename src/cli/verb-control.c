@@ -70,10 +70,9 @@ static void check_kicked(const void *options, struct argp_state *state)
 
 static int finish(struct options *o, json_t *request)
 {
+	const json_t *suspended;
 	json_t *reply;
 	int r = slu_cli_ask(&o->where, request, &reply);
-
-	const json_t *suspended;
 
 	if (r)
 		return r;
@@ -101,20 +100,15 @@ static int steer(int argc, char **argv, const struct slu_cli_verb *verb, const c
 	json_t *request;
 
 	slu_cli_parse(verb, argc, argv, &o);
+	if (o.deep)
+		return slu_suspend_programs(&o.where, o.program, o.all);
 	request = json_pack("{s:s, s:b, s:s*}", "verb", name, "all", o.all, "program", o.program);
 	return finish(&o, request);
 }
 
 static int park(int argc, char **argv)
 {
-	struct options o = { 0 };
-	json_t *request;
-
-	slu_cli_parse(&slu_cli_park, argc, argv, &o);
-	if (o.deep)
-		return slu_suspend_programs(&o.where, o.program, o.all);
-	request = json_pack("{s:s, s:b, s:s*}", "verb", "park", "all", o.all, "program", o.program);
-	return finish(&o, request);
+	return steer(argc, argv, &slu_cli_park, "park");
 }
 
 static int unpark(int argc, char **argv)

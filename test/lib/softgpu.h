@@ -125,14 +125,13 @@ static inline CUresult test_fill(CUfunction function, CUdeviceptr p, unsigned n,
 	return cuLaunchKernel(function, (n + 255) / 256, 1, 1, 256, 1, 1, 0, stream, params, NULL);
 }
 
-/* Until the thread @tid of this process sleeps, waiting for something. */
-static inline void test_wait_until_asleep(long tid)
+/* Until the thread sleeps, waiting for something, whose stat in /proc is at @path. */
+static inline void test_wait_until_asleep_at(const char *path)
 {
-	char path[64], line[256];
+	char line[256];
 	const char *state;
 	FILE *file;
 
-	snprintf(path, sizeof(path), "/proc/self/task/%ld/stat", tid);
 	do {
 		sched_yield();
 		file = fopen(path, "re");
@@ -140,4 +139,13 @@ static inline void test_wait_until_asleep(long tid)
 		if (file)
 			fclose(file);
 	} while (state && state[2] != 'S');
+}
+
+/* The thread @tid of this process. */
+static inline void test_wait_until_asleep(long tid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/task/%ld/stat", tid);
+	test_wait_until_asleep_at(path);
 }

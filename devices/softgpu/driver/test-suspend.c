@@ -428,18 +428,10 @@ static void a_lock_waits_for_submitted_work(void **state)
 /* Until the first thread of the process sleeps. */
 static void wait_until_asleep(pid_t pid)
 {
-	char path[64], line[256];
-	const char *state;
-	FILE *file;
+	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	do {
-		sched_yield();
-		file = fopen(path, "re");
-		state = file && fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
-		if (file)
-			fclose(file);
-	} while (state && state[2] != 'S');
+	test_wait_until_asleep_at(path);
 }
 
 static void calls_wait_while_a_process_is_suspended(void **state)
